@@ -132,11 +132,11 @@ def record(compile_program: CompileProgram, run_recorded: RunRecorded) -> Record
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Runs a slow test that is marked `alone` while no other worker of this checkout runs a test."""
+    """Runs a test. A slow test marked `alone` runs only while no other worker of this checkout runs one."""
     folder = toolchains.BUILD.parent
     folder.mkdir(exist_ok=True)
     with (folder / "tests-next").open("w") as next_one, (folder / "tests-running").open("w") as running:
-        # All wait here in turn, so that later tests do not overtake one that runs alone.
+        # All tests queue here, so that none overtakes a test that waits to run alone.
         fcntl.flock(next_one, fcntl.LOCK_EX)
         fcntl.flock(running, fcntl.LOCK_EX if _runs_alone(item) else fcntl.LOCK_SH)
         fcntl.flock(next_one, fcntl.LOCK_UN)
@@ -159,7 +159,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks tests as slow: all of tests/slow, those on slow toolchains, and combinations not in turn.
+    """Marks tests as slow: tests/slow, slow toolchains, and combinations that quick runs leave out.
 
     Puts tests that run alone at the end, so that other workers wait for them as little as possible.
     """
@@ -195,7 +195,10 @@ def _is_on_a_slow_toolchain(item: pytest.Item) -> bool:
 
 
 def _in_turn_parameters(item: pytest.Item) -> dict[str, str]:
-    """Returns the values of a test's parameters. Joins those of one list, unless the list takes turns."""
+    """Returns a test's parameters as text. The parameters of one parametrize list are one value, joined.
+
+    With the marker `list_takes_turns`, they remain separate values.
+    """
     values = {name: repr(value) for name, value in _parameters(item).items()}
     if not item.get_closest_marker("list_takes_turns"):
         for marker in item.iter_markers("parametrize"):

@@ -6,13 +6,13 @@ import sys
 
 
 def main() -> None:
-    """Runs the installed command. Most ranks of an MPI job start their program without it."""
+    """Runs the command. In most ranks of an MPI job, `start_rank` replaces this process by the program."""
     first = sys.argv[1] if len(sys.argv) > 1 else ""
     if first == "run" or first.startswith("-") or "/" in first:
         from ompass.launch.rank_start import start_rank
 
         start_rank(sys.argv[1:])
-    # Imports make many objects and no garbage; collecting among them takes a tenth of the start.
+    # Imports create many objects but no garbage; collections during them take a tenth of the start.
     gc.set_threshold(200_000)
     try:
         from ompass.commands.main import main as command

@@ -45,7 +45,7 @@ class ElfFacts:
     build_id: str
     debug_link: str
     has_lines: bool  # has a DWARF line table
-    has_address_table: bool  # of DWARF 5, or of debug information split off by -gsplit-dwarf
+    has_address_table: bool  # has .debug_addr, for DWARF 5 or for units that -gsplit-dwarf split off
     has_names: bool  # has names of functions that it does not export
     is_executable: bool
 
@@ -251,7 +251,7 @@ def _facts_of_version(path: Path, _: tuple[int, ...]) -> ElfFacts:
             tag: [_text(strings, at) for at in values.get(tag, ())]
             for tag in (_DT_NEEDED, _DT_SONAME, _DT_RPATH, _DT_RUNPATH)
         }
-        # A file whose debug information was split off may keep the section's header.
+        # A file may keep the header of a section whose content was split off.
         names = {section.name for section in elf.sections if section.type != _SHT_NOBITS}
         link = elf.section(".gnu_debuglink")
         # DF_1_PIE distinguishes a position independent executable from a library
@@ -287,9 +287,9 @@ def dynamic_symbols(path: Path, wanted: Collection[str]) -> tuple[frozenset[str]
 
 
 def imported_symbols(path: Path, prefixes: tuple[str, ...]) -> frozenset[tuple[str, str]]:
-    """Returns (name, version) of the undefined symbols that begin with one of `prefixes`, without weak ones.
+    """Returns (name, version) of the undefined symbols, except weak ones, that begin with one of `prefixes`.
 
-    The version is empty where the file requires none.
+    The version is empty if the file requires none.
     """
     with _open(path) as elf:
         table = elf.symbol_table(".dynsym")
@@ -304,7 +304,7 @@ def imported_symbols(path: Path, prefixes: tuple[str, ...]) -> frozenset[tuple[s
 
 
 def exported_symbols(path: Path, wanted: Collection[str]) -> frozenset[tuple[str, str]]:
-    """Returns (name, version) of the symbols of `wanted` that the file defines; an empty version fits all."""
+    """Returns (name, version) of the symbols of `wanted` that the file defines; an empty version fits any."""
     with _open(path) as elf:
         table = elf.symbol_table(".dynsym")
         if table is None or not table.mentions(wanted):
@@ -337,7 +337,7 @@ class _SymbolTable:
         self._names = elf.data(elf.sections[section.link])
 
     def mentions(self, wanted: Collection[str]) -> bool:
-        """False if no name contains one of these. Decoding a million symbols takes seconds in Python."""
+        """False if no name contains one of `wanted`. Callers then skip the slow decoding of all symbols."""
         return any(name.encode() in self._names for name in wanted)
 
     def __iter__(self) -> Iterator[_Symbol]:
@@ -351,9 +351,9 @@ class _SymbolTable:
 
 
 class _Versions:
-    """The versions of the dynamic symbols that the file defines or needs, by symbol number.
+    """The versions of dynamic symbols, by symbol number.
 
-    `section`: .gnu.version_d or .gnu.version_r.
+    `section`: .gnu.version_d for defined symbols, .gnu.version_r for needed symbols.
     """
 
     _HIDDEN: Final = 0x8000
@@ -494,7 +494,7 @@ def imported_functions(path: Path) -> dict[int, str]:
 
 
 def _x86_slot(stub: bytes, address: int) -> int:
-    """Returns the address from which this code loads its target: jmp *distance(%rip)."""
+    """Returns the address from which a stub loads its target: jmp *distance(%rip)."""
     place = stub.find(b"\xff\x25")
     if place < 0:
         return 0
@@ -502,7 +502,7 @@ def _x86_slot(stub: bytes, address: int) -> int:
 
 
 def _arm_slot(stub: bytes, address: int) -> int:
-    """Returns the address from which this code loads its target: adrp x16, page; ldr x17, [x16, offset]."""
+    """Returns the address from which a stub loads its target: adrp x16, page; ldr x17, [x16, offset]."""
     words = [int.from_bytes(stub[k : k + 4], "little") for k in range(0, len(stub), 4)]
     for k, word in enumerate(words[:-1]):
         if word & 0x9F00001F == 0x90000010 and words[k + 1] & 0xFFC003FF == 0xF9400211:

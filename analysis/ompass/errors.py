@@ -43,7 +43,7 @@ class DamagedRunError(OmpassError):
 
 
 class NothingToShowError(OmpassError):
-    """The run is sound but does not contain what was requested."""
+    """The run is sound but lacks the requested data."""
 
     exit_code = 5
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that a path is writable before long work begins, and reads small files from any source."""
+"""Checks that a path is writable before long work begins, and reads files that may be huge or a FIFO."""
 
 from __future__ import annotations
 

@@ -73,8 +73,8 @@ __all__ = [
     "wait_kind",
 ]
 
-# OMPT's numbers (OpenMP 5.1, section 4.4.4), and our own: 62 and 63 for dependences, 32 and 33
-# for waits that OMPT does not report, 32 for masked.
+# OMPT's numbers (OpenMP 5.1, section 4.4.4), and our own. WAITS: 62 and 63 for dependences. LOCKS: 32 and 33
+# for waits that OMPT does not report. LOOPS: 32 for masked.
 WAITS: Final = {
     1: "barrier", 2: "implicit barrier", 3: "explicit barrier", 4: "implementation barrier", 5: "taskwait",
     6: "taskgroup", 7: "reduction", 8: "worksharing barrier", 9: "region barrier", 10: "teams barrier",
@@ -194,7 +194,7 @@ class SystemUse:
     """Page faults, and time in the operating system's kernel."""
 
     n_minor_faults: int = 0  # the kernel mapped a page without reading a disk
-    n_major_faults: int = 0  # it read the page from a disk
+    n_major_faults: int = 0  # the kernel read the page from a disk
     system_ns: int = 0  # in any state, faults included
 
     @classmethod
@@ -257,7 +257,7 @@ def state_values(times: Any) -> tuple[Any, ...]:
 
 
 def shown_states(*times: Any) -> tuple[str, ...]:
-    """Returns OpenMP's states, and the other states that are not 0 in all of `times`."""
+    """Returns OpenMP's states, and each other state that is not 0 in at least one of `times`."""
     return tuple(
         state
         for state in STATES

@@ -27,7 +27,7 @@ def _ranges(numbers: Iterable[int]) -> str:
 
 
 HARMFUL_PATTERN: Final = f"[{_ranges(_HARMFUL)}]"
-"""The same characters as a regular expression in Rust's syntax, for columns of polars."""
+"""The harmful characters as a regular expression in Rust's syntax, for columns of polars."""
 
 REPLACEMENT: Final = "\ufffd"
 _PICTURES: Final = {

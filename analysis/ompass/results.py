@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 
 
 def shown(kind: type[Result], content: Any) -> Result:
-    """Returns the same content as an object of `kind`, a subclass of its class."""
+    """Returns `content` as an object of `kind`, a subclass of its class."""
     return kind(**{field.name: getattr(content, field.name) for field in fields(content)})
 
 

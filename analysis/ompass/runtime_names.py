@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 LLVM_FAMILY = ("libomp", "libiomp5")
-# Other names: libgomp-a34b3233.so.1.0.0 in wheels, libomp-64.so.5 in distributions.
+# Names may have suffixes: libgomp-a34b3233.so.1.0.0 in wheels, libomp-64.so.5 in distributions.
 _NAMES = (
     ("libomp", re.compile(r"libomp(-\w+)?\.so[\d.]*")),
     ("libiomp5", re.compile(r"libiomp5(-\w+)?\.so[\d.]*")),

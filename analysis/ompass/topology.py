@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cache groups and cache sizes of the recorded machine, or of one described by an hwloc synthetic string.
+"""Cache groups and cache sizes of the recorded machine, or of a machine that a synthetic string describes.
 
-hwloc converts the string to XML; this file parses the XML.
+hwloc converts its synthetic strings to XML; this file parses the XML.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Caches:
 
     level: int
     size_bytes: int  # size of one cache; 0: unknown
-    of_cpu: tuple[int, ...]  # number of the cache, by place in Topology.cpus
+    of_cpu: tuple[int, ...]  # number of each CPU's cache, in the order of Topology.cpus
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Topology:
     groups: tuple[CacheGroup, ...]
     cpus: tuple[int, ...]
     caches: tuple[Caches, ...] = ()  # first level first; only levels that every CPU has
-    nodes: tuple[int, ...] = ()  # memory node of each CPU, by place in `cpus`
+    nodes: tuple[int, ...] = ()  # memory node of each CPU, in the order of `cpus`
     xml: str = field(default="", repr=False, compare=False)  # hwloc's XML
 
     def group_of_thread(self, n_threads: int, place: str = "compact") -> list[int]:
@@ -82,7 +82,7 @@ class Topology:
 
 
 def recorded_topology(directory: Path) -> Topology:
-    """Returns the machine of a run, from its topology.xml; one group of unknown size without it."""
+    """Returns the machine of a run, from its topology.xml; one group of unknown size if it is unreadable."""
     try:
         return _topology_of_xml(read_small_file(directory / "topology.xml"), "recorded machine")
     except (OSError, ElementTree.ParseError, ValueError, RecursionError):
@@ -175,7 +175,7 @@ def _caches(chains: list[list[ElementTree.Element]]) -> tuple[Caches, ...]:
 
 
 def _nodes(chains: list[list[ElementTree.Element]]) -> tuple[int, ...]:
-    """Returns the memory node of each CPU. In hwloc's XML, the parent of a node encloses its CPUs."""
+    """Returns the memory node of each CPU. In hwloc's XML, the parent of a node encloses the node's CPUs."""
 
     def with_memory(chain: list[ElementTree.Element]) -> ElementTree.Element:
         near = (e for e in reversed(chain) if any(c.get("type") == "NUMANode" for c in e.findall("object")))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Analyses runs in this process, in local processes, or on a Dask cluster's workers.
 
-Each result depends on one run directory only, not on the place. Owns the processes, and the messages about
-unusable clusters. Loads Dask only with --dask.
+Each result depends only on its run directory. Owns the processes, and the messages about unusable clusters.
+Loads Dask only with --dask.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Workers:
     processes: int = 0
 
     def map(self, work: Callable[[Path], Content], paths: Sequence[Path]) -> list[Content]:
-        """Returns the results of `work` for every run directory, in their order.
+        """Returns the results of `work` for every run directory, in the order of `paths`.
 
         `work` must be picklable (a module's function, or a partial of one) and return a dataclass with a
         field `run`. Raises the first error of a worker.

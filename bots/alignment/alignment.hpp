@@ -28,7 +28,7 @@ using Sequence = std::span<const Residue>;
 struct PairAlignment {
     Score score = 0;
     std::uint32_t n_paired = 0; // residues opposite to a residue
-    std::uint32_t n_equal = 0;  // residues opposite to an equal one
+    std::uint32_t n_equal = 0;  // residues opposite to an equal residue
 
     bool operator==(const PairAlignment &) const = default;
 };

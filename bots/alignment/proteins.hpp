@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sequences to align, their alignments, and the verification of these. The sequences are random from a fixed seed:
-// families descend from common ancestors by mutations, insertions and deletions.
+// The sequences to align, their alignments, and the verification of the alignments. The sequences are random from a
+// fixed seed: families descend from common ancestors by mutations, insertions and deletions.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ public:
 
     void forget() { std::fill(alignments_.begin(), alignments_.end(), PairAlignment{}); }
 
-    // Returns the number of pairs of residues of all pairs of sequences.
+    // Returns the number of pairs of residues, summed over all pairs of sequences.
     double n_cells() const {
         double cells = 0, residues = 0;
         for (const std::vector<Residue> &sequence : sequences_) {

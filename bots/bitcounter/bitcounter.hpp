@@ -114,7 +114,7 @@ private:
         return 1 / (root * std::sqrt(root));
     }
 
-    std::vector<std::size_t> starts_; // index in words_ of each vector's first word, and of the last one's end
+    std::vector<std::size_t> starts_; // index in words_ of each vector's first word, and of the end of the last vector
     std::vector<std::uint64_t> words_;
     std::vector<std::uint64_t> counts_;
     std::vector<std::uint64_t> expected_; // counts of one round, added up as the words are drawn

@@ -6,8 +6,8 @@
 //
 // Sources: Black and Scholes, "The pricing of options and corporate liabilities" (Journal of Political Economy, 1973),
 // and Merton (1973) for the put; Bienia, Kumar, Singh, Li, "The PARSEC benchmark suite" (PACT 2008), for the benchmark,
-// and Contreras and Martonosi (IISWC 2008) for its tasks, ranges of options. Portfolio and verification are this
-// version's; see portfolio.hpp. The tasks are in blackscholes_tasks.hpp.
+// and Contreras and Martonosi (IISWC 2008) for its tasks, ranges of options. The portfolio and the verification are our
+// own (portfolio.hpp). The tasks are in blackscholes_tasks.hpp.
 #pragma once
 
 #include <array>

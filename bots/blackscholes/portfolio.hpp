@@ -80,7 +80,7 @@ public:
         for (std::int64_t i = first_block; i < last_block; i++) price_block(blocks_[static_cast<std::size_t>(i)]);
     }
 
-    // Compares the prices with the published ones, with price_by_library, and with the parity of put and call.
+    // Compares the prices with published prices, with price_by_library, and with the parity of put and call.
     std::string check() const {
         for (std::size_t i = 0; i < n_options_; i++) {
             const OptionTerms terms = terms_of(i);
@@ -133,7 +133,7 @@ private:
     }
 
     std::size_t n_options_;
-    std::vector<OptionBlock> blocks_; // the last one is padded with options whose prices are ignored
+    std::vector<OptionBlock> blocks_; // the last block is padded with options whose prices are ignored
 };
 
 } // namespace bots

@@ -6,7 +6,7 @@
 //   span  Theta(cut-offs + log^3 n)
 //
 // Source: Acar, Chargueraud, Rainey, "Parallel work inflation, memory effects, and their empirical analysis", case
-// study 1: cut-offs of 200 to 10,000 elements, and one of 8000/P with P threads.
+// study 1: cut-offs of 200 to 10,000 elements, and a cut-off of 8000/P with P threads.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 //   work  2 n^3 operations for a product of blocks of n rows
 //
 // The kernels are written once, in dense_block.inc, with the compilers' vector types. They are compiled once per vector
-// instruction set of x86-64; the program chooses at start the best one that its processor has.
+// instruction set of x86-64; the program chooses at start the best set that its processor has.
 // Source of the scheme: Goto and van de Geijn, "Anatomy of high-performance matrix multiplication" (TOMS 2008).
 #pragma once
 

@@ -28,7 +28,8 @@ public:
     }
     DomainRange first_half() const { return n_ == 1 ? *this : DomainRange(first_, n_ / 2); }
     DomainRange second_half() const { return n_ == 1 ? *this : DomainRange(first_ + n_ / 2, n_ - n_ / 2); }
-    // Returns the domains of part i of n equal parts, i < n: at least one. Several parts share a domain if n is larger.
+    // Returns the domains of part i of n equal parts, i < n: at least one domain. If there are fewer domains than
+    // parts, several parts share a domain.
     DomainRange part(std::size_t i, std::size_t n) const {
         const auto n_domains = static_cast<std::size_t>(n_);
         const std::size_t first = n_domains * i / n;

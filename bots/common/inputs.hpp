@@ -335,7 +335,7 @@ inline constexpr ProgramSpec kTreeadd = {
 };
 
 // Returns the number of levels in which uts creates about ten thousand tasks. Binomial trees need more levels than
-// geometric ones, because they do not widen with depth.
+// geometric trees, because they do not widen with depth.
 constexpr std::int64_t uts_depth(const Inputs &inputs, int) {
     constexpr std::array<std::int64_t, 10> kDepths = {5, 7, 6, 20, 6, 6, 8, 6, 20, 8}; // by --tree
     return kDepths[static_cast<std::size_t>(inputs[0])];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Detects the vector instructions of the processor, for kernels that are compiled for several instruction sets and
 // chosen when the program starts. The kernels' own files define their versions. BOTS_VECTORS=0 in the environment
-// chooses the baseline, for comparisons with processors of other times.
+// chooses the baseline, for comparisons with older processors.
 #pragma once
 
 #include <cstdlib>

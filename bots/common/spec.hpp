@@ -68,7 +68,7 @@ struct ProgramSpec {
     std::array<Parameter, kMaxInputs> inputs = {};
     std::array<Parameter, kMaxCuts> cuts = {}; // --depth, --grain: where the cut-offs if, final and manual begin
     CutoffSet cutoffs =
-        kAllCutoffs; // the cut-offs that make sense for the program; by default its last one in enum order
+        kAllCutoffs; // the cut-offs that make sense for the program; the default is the last of them in enum order
 };
 
 // The description of one version of a program.

@@ -8,8 +8,8 @@
 //
 // Sources: Cormen, Leiserson, Rivest, Stein, "Introduction to algorithms", for the search; Bollobas, "Random graphs",
 // for the shape of the input; the code of the Barcelona OpenMP Tasks Suite (Duran et al., ICPP 2009) for the benchmark.
-// Their program searches depth first, with a task per node and a stack as deep as the graph's longest path; this one
-// needs no such stack. The tasks are in concom_tasks.hpp, the input in graph.hpp.
+// Their program searches depth first, with a task per node and a stack as deep as the longest path of the graph. This
+// program needs no such stack. The tasks are in concom_tasks.hpp, the input in graph.hpp.
 #pragma once
 
 #include <cstddef>

@@ -46,7 +46,7 @@ constexpr std::array<Complex, 4> transform_4(Complex a, Complex b, Complex c, Co
 }
 
 // The powers exp(-2 pi i k / n), k < n, for every length n that occurs in a transform. Each n has its own table; all
-// tables together take a seventh more memory than the longest one. If there were only the longest, the entries for a
+// tables together take a seventh more memory than the longest table. In the longest table alone, the entries for a
 // short length would be a power of two apart, in a few cache sets and each on a separate page.
 class Roots {
 public:
@@ -137,7 +137,7 @@ inline void combine_columns(const Complex *from, Complex *to, std::size_t n_colu
     }
 }
 
-// Transforms n numbers, a power of two, in place; scratch has room for as many.
+// Transforms n numbers, a power of two, in place; scratch has room for n numbers.
 inline void transform_serial(Complex *data, Complex *scratch, std::size_t n, const Roots &roots) {
     if (n <= kFftLeaf) return transform_leaf(data, scratch, n, roots.of_order(n));
     const std::size_t n_columns = n / kRadix;

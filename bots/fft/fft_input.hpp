@@ -24,8 +24,8 @@ public:
         for (std::size_t i = 0; i < data_.size(); i++) data_[i] = input(i);
     }
 
-    // Compares the result with the definition at two frequencies, because a wrong transform can pass the second test:
-    // that the inverse transform of the result is the input.
+    // Checks that the inverse transform of the result is the input. A wrong transform can pass this check, so first
+    // compares the result with the definition at two frequencies.
     std::string check() const {
         const std::size_t n = data_.size();
         const auto size = static_cast<double>(n);
@@ -36,7 +36,7 @@ public:
                        std::to_string(error);
         }
         std::vector<Complex> numbers(n), scratch(n);
-        // Real and imaginary parts are swapped before and after the transform. This makes it the inverse, times n.
+        // Swapping real and imaginary parts before and after the transform gives the inverse, times n.
         for (std::size_t i = 0; i < n; i++) numbers[i] = {data_[i].im, data_[i].re};
         transform_serial(numbers.data(), scratch.data(), n, roots_);
         for (std::size_t i = 0; i < n; i++) {

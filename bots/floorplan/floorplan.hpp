@@ -81,7 +81,7 @@ void for_each_place(const Cell &cell, const Plan &plan, const Visit &visit) {
 class BestPlan {
 public:
     std::int64_t area() const { return area_; }
-    void offer(const Plan &plan) { // `plan` is better than the best one
+    void offer(const Plan &plan) { // `plan` is better than the best plan so far
         plan_ = plan;
         area_ = plan.area();
     }

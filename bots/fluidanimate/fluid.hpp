@@ -39,7 +39,7 @@ inline constexpr float kBounce = 0.5f; // the part of a speed that a wall return
 inline constexpr float kMostSpeed =
     0.5f * kReach / kTimeStep; // along an axis: no particle crosses a whole cell in a step
 
-// The particles. The arrays are longer than their number, so that a vector can be loaded at any particle.
+// The particles. The arrays are longer than the number of particles, so that a vector can be loaded at any particle.
 struct Particles {
     explicit Particles(std::size_t n) : id(n) {
         for (auto *arrays : {&position, &velocity})
@@ -126,7 +126,8 @@ private:
     struct Span {
         std::size_t first, last;
     };
-    // Returns the particles that may be in a plane of cells now: those that were in it or in a neighbouring plane.
+    // Returns the particles that may be in a plane of cells now. Before the last move they were in this plane or in a
+    // neighbouring plane.
     Span candidates(const std::vector<std::size_t> &plane_start, std::size_t plane) const {
         if (!is_sorted_) return {0, n_};
         return {plane_start[plane == 0 ? 0 : plane - 1], plane_start[std::min(plane + 2, n_cells_[2])]};
@@ -189,7 +190,7 @@ private:
 
     // Cells are ordered by x, then y, then z; particles by their cells.
     std::vector<std::size_t> cell_start_; // first particle of every cell, and the end of the last cell
-    std::vector<std::size_t> next_in_cell_; // during the sort: a cell's particle count, then the index of the next one
+    std::vector<std::size_t> next_in_cell_; // in the sort: a cell's number of particles, then its next free place
     std::vector<std::size_t> plane_start_; // first particle of every plane, and the end of the last plane
     std::vector<std::size_t> plane_count_;
     std::vector<std::size_t> old_plane_start_; // plane_start_ before the sort

@@ -57,7 +57,7 @@ inline Fluid::Neighbourhood Fluid::neighbourhood_of(std::size_t row, std::size_t
     return result;
 }
 
-// Returns a mask: the lanes of a vector starting at particle i that lie before `last`.
+// Returns a mask of the lanes that lie before `last`, for a vector that starts at particle i.
 inline auto lanes_before(std::size_t last, std::size_t i) { return Floats{0, 1, 2, 3} < static_cast<float>(last - i); }
 
 inline void Fluid::compute_densities(std::size_t row) {

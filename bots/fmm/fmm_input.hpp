@@ -99,8 +99,8 @@ public:
     }
 
     // Compares the errors with bounds. The error falls to a quarter with each order, for both distributions: the
-    // omitted terms shrink by the factor kOpening, and cancel better. The bounds are about twice the errors at 300 to
-    // 10^6 bodies.
+    // omitted terms shrink by the factor kOpening, and cancel each other better. The bounds are about twice the errors
+    // at 300 to 10^6 bodies.
     std::string check() {
         errors_ = errors();
         const double quarters = std::pow(0.25, order_);

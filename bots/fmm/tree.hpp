@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The octree of the fast multipole method: bodies sorted into cubes, which are halved along every axis until they hold
 // few bodies. A cell has one record: an expansion and, for a leaf, its bodies or their fields. Cells and records lie in
-// memory in preorder, so that a subtree is one range of each.
+// memory in preorder, so that a subtree is one range of cells and one range of records.
 #pragma once
 
 #include <algorithm>

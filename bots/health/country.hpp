@@ -50,7 +50,8 @@ public:
         : shape_(shape), villages_(allocate_villages(shape.villages())),
           patients_(std::make_unique_for_overwrite<Patient[]>(shape.inhabitants())) {}
 
-    // Brings the country to its initial state: all inhabitants healthy and at home. The calling thread touches all memory.
+    // Brings the country to its initial state: all inhabitants healthy and at home. The calling thread touches all
+    // memory.
     void populate() {
         const ompass::Kernel kernel("populate");
         kernel.write(villages_.get(), shape_.villages() * sizeof(Village));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Columbian health care simulation: a complete tree of villages, each with its inhabitants and a hospital. In
-// every time step some inhabitants fall ill and go to the hospital of their village, where they wait for staff, are
-// examined, and then are sent home, are treated, or are referred to the hospital of the next level.
-// Patients move between linked lists, which every step walks patient by patient.
+// every time step some inhabitants fall ill and go to the hospital of their village. There they wait for staff and are
+// examined. Then they are sent home, treated, or referred to the hospital of the next level. Patients move between
+// linked lists, which every step walks patient by patient.
 //
 // A step of a village has two halves. treat_patients concerns the village alone. receive_patients takes over the
 // patients whom the village's children referred, and sends discharged patients home, to a village of the subtree. The
@@ -56,7 +56,7 @@ struct Shape {
         return n;
     }
 
-    // Returns their inhabitants. `Count`: std::size_t, or double for a country that may be too large.
+    // Returns the number of inhabitants of this subtree. `Count`: std::size_t, or double if it may be too large.
     template <class Count = std::size_t>
     constexpr Count inhabitants_in_subtree(int level) const {
         Count n = 0;
@@ -107,7 +107,7 @@ inline void arrive(Village &village, Patient &patient) {
     village.examined.append(patient);
 }
 
-// The first half of a step: moves the patients within the hospital on.
+// The first half of a step: moves the patients on within the hospital.
 inline void treat_patients(Village &village) {
     village.treated.move_out([&](Patient &patient) -> PatientList * {
         if (--patient.steps_left > 0) return nullptr;
@@ -139,8 +139,8 @@ inline void treat_patients(Village &village) {
     });
 }
 
-// The second half of a step, after the step of all children: sends patients home, takes over referred ones, and lets
-// inhabitants fall ill.
+// The second half of a step, after the step of all children: sends patients home, takes over referred patients, and
+// lets inhabitants fall ill.
 inline void receive_patients(Village &village) {
     village.discharged.take_all([&](Patient &patient) {
         village.n_discharges++;
@@ -159,7 +159,7 @@ inline void simulate_serial(Village &village) {
     receive_patients(village);
 }
 
-// The kernels. They declare the villages and all inhabitants as if they were at home, where about 99% are.
+// The kernels. They declare the villages, and all inhabitants as if they were at home, where about 99% are.
 
 inline void simulate_serial_kernel(Village &village) {
     const ompass::Kernel kernel("simulate_subtree");

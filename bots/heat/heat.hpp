@@ -26,8 +26,8 @@ constexpr double count_cell_steps(std::size_t n, std::int64_t n_steps) {
     return static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n_steps);
 }
 
-// The plate at two moments, and the verification of the later one. Rows and columns 1 to n are inside; 0 and n + 1 are
-// the edge.
+// The plate at two moments, and the verification of the later state. Rows and columns 1 to n are inside; 0 and n + 1
+// are the edge.
 class Plate {
 public:
     // Sets no initial values: the thread that initializes a row touches it first.

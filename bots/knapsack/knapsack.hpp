@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 0/1 knapsack problem by branch and bound: a search over the items in the order of decreasing value per weight,
-// with a branch with and one without each item. A branch is cut if filling the remaining capacity at the next item's
-// value per weight would not beat the best solution so far. The search starts from the greedy solution.
+// The 0/1 knapsack problem by branch and bound: a search over the items in the order of decreasing value per weight.
+// Each item gives two branches, with and without it. A branch is cut if filling the remaining capacity at the next
+// item's value per weight would not beat the best solution so far. The search starts from the greedy solution.
 //
 //   work  O(2^items); with more than one thread it depends on when good solutions are found
 //   span  Theta(items)

@@ -76,7 +76,7 @@ private:
         if (!packing.may_beat(best_.load())) return;
         const bool fits = packing.next->weight <= packing.capacity;
         counts.n_tasks +=
-            fits ? 2 : 1; // counted before their creation: then an untied task may resume on another thread
+            fits ? 2 : 1; // counted before the creation, after which an untied task may be on another thread
         if (fits) BOTS_TASK(kKind, levels <= 0, shared(packing) firstprivate(levels), pack(packing.with(), levels - 1));
         BOTS_TASK(kKind, levels <= 0, shared(packing) firstprivate(levels), pack(packing.without(), levels - 1));
 #pragma omp taskwait

@@ -59,8 +59,8 @@ void factor_parallel(BlockMatrix &matrix, std::size_t grain, Waves waves, int n_
     factor_tasks<kKind>(&matrix, grain, waves);
 }
 
-// Returns the number of tasks that factor_tasks creates for a matrix of n x n blocks. A halved wave has a task less than
-// pieces.
+// Returns the number of tasks that factor_tasks creates for a matrix of n x n blocks. A halved wave has one task fewer
+// than pieces.
 constexpr std::uint64_t count_factor_tasks(std::size_t n, std::size_t grain, Waves waves, Cutoff cutoff) {
     std::uint64_t created = 0;
     for (std::size_t trailing = 1; trailing < n; trailing++) {

@@ -7,7 +7,8 @@
 //   span  Theta(n), in products of tiles
 //
 // The matrices are stored in the order of the recursion: each part of a matrix that a product uses is one range of
-// memory. This spreads it evenly over the cache sets, needs no index arithmetic, and makes a part one data region.
+// memory. This layout spreads a part evenly over the cache sets, needs no index arithmetic, and makes the part one data
+// region.
 //
 // Sources: Frigo, Leiserson, Prokop, Ramachandran, "Cache-oblivious algorithms" (FOCS 1999) for the recursion and its
 // layout; Pericas, Amer, Taura, Matsuoka, "Analysis of data reuse in task-parallel runtimes" (2013) for the benchmark,

@@ -5,7 +5,7 @@
 //   work  kTile^3 multiply-adds
 //
 // The kernel is written once, in tile_product.inc, with the compilers' vector types. It is compiled once per vector
-// instruction set of x86-64; the program chooses at start the best one that its processor has.
+// instruction set of x86-64; the program chooses at start the best set that its processor has.
 // Source of the scheme: Goto and van de Geijn, "Anatomy of high-performance matrix multiplication" (TOMS 2008).
 #pragma once
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A maximal independent set: no two of its vertices are neighbours, and no other vertex can join it. A greedy walk over
-// the vertices by random rank defines the set: a vertex is in when no neighbour of lower rank is. The program does not
-// walk in that order. A task that needs a vertex decides it, after the neighbours of lower rank. The chains of such
-// neighbours are short. Two tasks that decide the same vertex reach the same decision, so the set does not depend on
-// the schedule.
+// the vertices by random rank defines the set: a vertex is in the set if no neighbour of lower rank is. The program
+// does not walk in that order. A task that needs a vertex decides it, after the neighbours of lower rank. The chains of
+// such neighbours are short. Two tasks that decide the same vertex reach the same decision, so the set does not depend
+// on the schedule.
 //
 //   work  Theta(vertices + edges), expected
 //   span  Theta(log vertices), with high probability, when each vertex is a task
@@ -106,7 +106,7 @@ private:
     State state(Vertex vertex) const { return states_[vertex].load(std::memory_order_relaxed); }
     void set_state(Vertex vertex, State state) { states_[vertex].store(state, std::memory_order_relaxed); }
 
-    // Calls visit for the neighbours until it returns false. Returns true if it never did.
+    // Calls visit for the neighbours until it returns false. Returns true if visit never returned false.
     template <class Visit>
     bool for_neighbours(Vertex vertex, const Visit &visit) const {
         for (std::size_t i = graph_.begin[vertex]; i < graph_.begin[vertex + 1]; i++)

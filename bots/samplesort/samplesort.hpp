@@ -10,7 +10,8 @@
 //
 // Sources: Frazer and McKellar, "Samplesort: a sampling approach to minimal storage tree sorting" (JACM 1970);
 // Blelloch, Gibbons, Simhadri, "Low depth cache-oblivious algorithms" (SPAA 2010) for the form with sqrt(n) blocks,
-// which Acar, Chargueraud, Rainey measure. Quicksort and the input are sort's. The tasks are in samplesort_tasks.hpp.
+// which Acar, Chargueraud, Rainey measure. Quicksort and the input are those of sort. The tasks are in
+// samplesort_tasks.hpp.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,7 @@ namespace bots {
 
 class SampleSort {
 public:
-    // Sorts n elements at `data` in place; scratch has room for as many.
+    // Sorts n elements at `data` in place; scratch has room for n elements.
     SampleSort(Element *data, Element *scratch, std::size_t n)
         : data_(data), scratch_(scratch), n_(n),
           block_(std::max<std::size_t>(1, kBlockFactor * static_cast<std::size_t>(std::sqrt(static_cast<double>(n))))),
@@ -102,7 +103,7 @@ private:
     std::vector<Element> pivots_;
     std::vector<Element> sample_; // the pivots are chosen from it
     std::vector<std::size_t> pieces_; // by block: the start of its piece for each bucket, and the end of the block
-    std::vector<std::size_t> buckets_; // start of each bucket, and the end of the last one
+    std::vector<std::size_t> buckets_; // start of each bucket, and the end of the last bucket
 };
 
 } // namespace bots

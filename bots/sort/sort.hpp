@@ -42,8 +42,8 @@ inline Element median_of_three(Element a, Element b, Element c) {
     return std::max(std::min(a, b), std::min(std::max(a, b), c));
 }
 
-// Hoare's partition around the median of the first, middle and last element. Recurses into the smaller part only, so
-// that the stack stays logarithmic.
+// Sorts by Hoare's partition around the median of the first, middle and last element. Recurses into the smaller part
+// only, so that the stack stays logarithmic.
 inline void quicksort(Element *first, Element *last) {
     while (last - first > kInsertion) {
         const Element pivot = median_of_three(*first, first[(last - first) / 2], last[-1]);

@@ -26,7 +26,7 @@ struct SortCuts {
     static void sort(Element *data, Element *scratch, std::size_t n) { sort_serial(data, scratch, n); }
 };
 
-// Merges sorted a and b into out: the median of the longer one splits both. Returns the number of tasks created.
+// Merges sorted a and b into out: the median of the longer range splits both. Returns the number of tasks created.
 // `domains`: Anywhere, or the DomainRange for `out`.
 template <TaskKind kKind, class Cuts, class Domains>
 std::uint64_t merge_tasks(const Element *a, std::size_t n_a, const Element *b, std::size_t n_b, Element *out, Cuts cuts,

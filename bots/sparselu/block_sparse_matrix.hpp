@@ -57,8 +57,8 @@ public:
     std::size_t block_rows() const { return block_rows_; } // rows, and columns, of a block
     std::size_t block_bytes() const { return block_rows_ * block_rows_ * sizeof(double); }
 
-    // Returns a hash of the bits of all elements. It is the same for all versions, because all change a block in the
-    // same order.
+    // Returns a hash of the bits of all elements. It is the same for all versions, because all apply the changes of a
+    // block in the same order.
     std::uint64_t fingerprint() const {
         std::uint64_t sum = 0;
         for (std::size_t i = 0; i < n_stored_ * block_rows_ * block_rows_; i++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // LU factorization of a sparse matrix of blocks, in place and right-looking, without pivoting. Zero blocks are neither
-// stored nor computed. Steps fill in blocks, so that early steps change few blocks and late ones many. The sparser the
+// stored nor computed. Steps fill in blocks, so that early steps change few blocks and late steps many. The sparser the
 // matrix, the more unbalanced are the loops over blocks.
 //
 //   work  2 b^3 operations for each product of blocks of b rows, and fewer for the other three kernels; a matrix of

@@ -32,8 +32,8 @@ struct Quadrants {
     Element *q11, *q12, *q21, *q22;
 };
 
-// The operands and results of the products of one step, for matrices with quadrants of n elements. Those that are not
-// quadrants of the factors or of the result lie in the step's workspace.
+// The operands and results of the products of one step, for matrices with quadrants of n elements. Matrices that are
+// not quadrants of the factors or of the result lie in the step's workspace.
 class StrassenStep {
 public:
     static constexpr std::size_t kTemporaries = 11; // arrays of n elements in the workspace

@@ -16,8 +16,8 @@ namespace bots {
 
 inline constexpr std::size_t kPointsInBlock = 16;
 
-// A set of weighted points, in blocks. A block stores one dimension of all its points after the other. The last block
-// is padded with points without weight.
+// A set of weighted points, in blocks. A block stores the first coordinate of all its points, then the second, and so
+// on. The last block is padded with points without weight.
 class PointSet {
 public:
     explicit PointSet(std::size_t n_dimensions) : n_dimensions_(n_dimensions) {}

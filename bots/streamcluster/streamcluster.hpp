@@ -4,17 +4,17 @@
 // centers, weighted by the number of their points. In the end it clusters the centers of all chunks in the same way.
 //
 // The local search solves facility location, in which each center also costs z. A first pass over the points opens
-// centers with a probability that grows with the distance to the open ones. Then the search tries random points: it
-// opens a point, and closes the centers that no longer save their cost, if this lowers the total cost. Bisection finds
-// a z for which the number of centers is in the wanted range. Most time goes into the distances of all points of a
-// chunk to one candidate.
+// centers with a probability that grows with the distance to the nearest open center. Then the search tries random
+// points: it opens a point, and closes the centers that no longer save their cost, if this lowers the total cost.
+// Bisection finds a z for which the number of centers is in the wanted range. Most time goes into the distances of all
+// points of a chunk to one candidate.
 //
 // With p pieces of kPointsInPiece points in a chunk, and the candidates and centers of a chunk:
 //
 //   work  Theta(candidates * (points * dimensions + chunks * p * centers))
 //   span  Theta(candidates * chunks * (dimensions + p * centers))
 //
-// Each piece computes its sums for every center; one thread adds them in order, which is the second term. Results
+// Each piece computes its sums for every center; one thread adds them in order, which gives the second term. Results
 // therefore depend neither on the schedule nor on the cut-off.
 //
 // Sources: O'Callaghan, Mishra, Meyerson, Guha, Motwani, "Streaming-data algorithms for high-quality clustering" (ICDE
@@ -226,7 +226,7 @@ private:
     const PieceLoop *loop_ = nullptr;
     std::uint64_t n_distances_ = 0;
 
-    // The current set of points. The vectors below have room for the largest one.
+    // The current set of points. The vectors below have room for the largest set.
     const PointSet *points_ = nullptr;
     std::size_t n_pieces_ = 0;
     std::vector<std::size_t> centers_; // indices of points

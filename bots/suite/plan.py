@@ -107,7 +107,7 @@ class Configuration:
         }
 
     def command(self) -> list[str]:
-        """Returns the command line that measures it once."""
+        """Returns the command line that measures the configuration once."""
         words = [str(self.path), "--class", self.input_class, "--json"]
         if self.cutoff is not None:
             words += ["--threads", str(self.threads), "--cutoff", self.cutoff]

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prices swaptions, the right to enter into an exchange of interest payments, by Monte Carlo simulation in the
-// framework of Heath, Jarrow and Morton with one factor: on every path the whole curve of forward rates is moved from
-// quarter to quarter until the swaption expires.
+// Prices swaptions by Monte Carlo simulation. A swaption is the right to enter into an exchange of interest payments.
+// The model is that of Heath, Jarrow and Morton with one factor: on every path the whole curve of forward rates moves
+// from quarter to quarter until the swaption expires.
 //
 //   work  Theta(swaptions * paths * quarters to expiry * quarters on the curve)
 //   span  Theta(log(swaptions * paths) + the work of a block of paths)
 //
-// The volatility of a rate falls exponentially with the time to its maturity. The drift is the discrete one, under
-// which discounted bonds are martingales on the grid itself. Simulated prices therefore have only a statistical error,
-// and the price has a closed form, in swaption_book.hpp, which verifies it.
+// The volatility of a rate falls exponentially with the time to its maturity. The drift is discrete: under it,
+// discounted bonds are martingales on the grid itself. Simulated prices therefore have only a statistical error, and a
+// closed form of the price, in swaption_book.hpp, verifies them.
 //
 // Sources: Heath, Jarrow, Morton, "Bond pricing and the term structure of interest rates" (Econometrica 1992);
 // Glasserman, "Monte Carlo methods in financial engineering" (2004), section 3.6, for the grid and its drift; Bienia,
@@ -32,7 +32,7 @@ inline constexpr int kPathsInBlock = 64; // paths in a block; the smallest task
 inline constexpr int kVectors = 4; // kVectors * kLanes paths are simulated side by side
 inline constexpr int kQuartersPerPayment = 4;
 
-// The right to pay the rate `strike`, and to receive the market's, once a year from expiry on, on a notional of 1.
+// The right to pay the rate `strike`, and to receive the market rate, once a year from expiry on, on a notional of 1.
 struct Swaption {
     int expiry; // quarters
     int payments; // number of payments, one per year

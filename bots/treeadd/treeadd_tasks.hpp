@@ -25,7 +25,7 @@ std::uint64_t add_tasks(const TreeNode *node, int levels) {
     return node->value + left + right;
 }
 
-// Returns the number of tasks that add_tasks creates from the root of a tree of `tree_levels`.
+// Returns the number of tasks that add_tasks creates from the root of a tree with `tree_levels` levels.
 constexpr std::uint64_t count_add_tasks(int tree_levels, std::int64_t levels) {
     return (std::uint64_t{2} << std::min<std::int64_t>(tree_levels - 1, levels)) - 2;
 }

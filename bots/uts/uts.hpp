@@ -28,11 +28,11 @@ namespace bots {
 
 // The rule for the number of children of a node.
 enum class TreeKind : std::uint8_t {
-    kBinomial, // `root_children` for the root; for others `binomial_children` with `binomial_probability`, else 0
+    kBinomial, // `root_children` for the root; for other nodes `binomial_children` with `binomial_probability`, else 0
     kGeometricLinear, // geometrically distributed; the mean falls linearly with depth, to 0 at max_depth
     kGeometricCyclic, // the same; the mean oscillates with depth, and is 0 at depths > 5 * max_depth
     kGeometricFixed, // the same; the mean is `root_children` at depths < max_depth, otherwise 0
-    kHybrid, // kGeometricLinear at depths < max_depth / 2, kBinomial at greater ones
+    kHybrid, // kGeometricLinear at depths < max_depth / 2, kBinomial at greater depths
 };
 
 struct TreeRule {
@@ -43,7 +43,7 @@ struct TreeRule {
     int max_depth; // the depth at which the geometric rule ends
     double binomial_probability;
     int binomial_children;
-    std::uint64_t n_nodes; // published, as the next two; counted by this program for "tiny"
+    std::uint64_t n_nodes; // published, like the next two fields; counted by this program for "tiny"
     std::uint64_t n_leaves;
     int depth; // of the tree
 };
@@ -151,7 +151,7 @@ inline void search_serial(const Tree &tree, const TreeNode &node, TreeCounts &co
     for (int i = 0; i < n; i++) search_serial(tree, child_of(node, i), counts);
 }
 
-// Returns the number of nodes from 1 to `levels` levels below the given one.
+// Returns the number of nodes from 1 to `levels` levels below the given node.
 inline std::uint64_t count_descendants(const Tree &tree, const TreeNode &node, std::int64_t levels) {
     if (levels <= 0) return 0;
     const int n = tree.n_children(node);

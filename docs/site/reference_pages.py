@@ -30,7 +30,7 @@ class Page(NamedTuple):
 
 
 def version() -> str:
-    """Returns the version in pyproject.toml, the only place that has it."""
+    """Returns the version in pyproject.toml."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     found = re.search(r'^version = "(.+)"$', text, re.MULTILINE)
     assert found, "pyproject.toml has a version"

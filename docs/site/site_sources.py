@@ -37,7 +37,7 @@ def pages() -> dict[str, str]:
 
 
 def places() -> dict[str, str]:
-    """Returns the page of the site for every file or folder of the repository that has one, by its path."""
+    """Returns the site's page of every file or folder of the repository that has a page, by its path."""
     return pages() | {source: page.name for page in reference_pages.PAGES for source in page.sources}
 
 

@@ -37,17 +37,17 @@ extern "C" {
 #define OMP_EXT_WAIT_PREDECESSORS 63
 
 /*
- * Counted tasks. Some tasks are so short that the tool reads no clock for them; calls of the tool are then expensive,
- * too. While a task for which `counters` returned counters runs, the library counts the light tasks that it creates in
- * known constructs, and does not report them. It counts their creation, their begin if they are undeferred or at hand,
- * their end, and waits for them. The library calls counted_task if a counted task begins in another way, or before it
- * reports another event of the task. If the task runs already, it also calls task_begins with OMP_EXT_RUNS. From then
- * on it reports the task.
+ * Counted tasks. Some tasks are so short that the tool reads no clock for them; even a call of the tool is then too
+ * expensive. While a task for which `counters` returned counters runs, the library counts the light tasks that this
+ * task creates in known constructs, and does not report them. It counts their creation, their begin if they are
+ * undeferred or at hand, their end, and waits for them. The library calls counted_task if a counted task begins in
+ * another way, or before it reports another event of the task. If the task runs already, it also calls task_begins with
+ * OMP_EXT_RUNS. From then on it reports the task.
  */
 struct omp_ext_counter { /* counters of one construct on one thread */
     const void *code; /* return address of the construct, as in task_created */
     uint64_t *n_created, *n_ended; /* deferred tasks; the library adds 1 */
-    /* Number of begins up to and including the next one to report; 0: report all. The library subtracts 1. */
+    /* Number of begins up to and including the next begin to report; 0: report all. The library subtracts 1. */
     uint32_t n_left;
     uint32_t *n_undeferred_left; /* the same for undeferred tasks; only omp_ext_counters.n_ended counts their ends */
     uint32_t begin; /* bits of an undeferred task's begin in omp_ext_order; 0: none yet, so report the task */

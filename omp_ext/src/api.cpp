@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of omp_ext.h about tasks and modes, and of omp_ext_tool.h. allocation.cpp has the functions about memory,
-// domains.cpp the functions about the machine.
+// The functions of omp_ext.h about tasks and modes, and of omp_ext_tool.h. allocation.cpp has the functions about
+// memory, domains.cpp the functions about the machine.
 #include "omp_ext.h"
 #include "omp_ext_tool.h"
 

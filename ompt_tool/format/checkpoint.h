@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bytes of a checkpoint: the state of a thread between two events. A run that keeps only the last part of its trace
-// (kept.log) has checkpoints in its event extents. A reader can start at one without the earlier events. The tool
-// writes checkpoints (accounting/checkpoint), run_files.cpp finds and checks them, and walker.h continues from them.
+// (kept.log) has checkpoints in its event extents. A reader can start at a checkpoint, without the earlier events. The
+// tool writes checkpoints (accounting/checkpoint). run_files.cpp finds and checks them. walker.h continues from them.
 //
 // A checkpoint is a sequence of 64-bit words: the head; n_codes constructs; the frames and parts, the innermost first;
 // the kernels and loops, the outermost first; the slots of the statistics; kCheckpointEnd. A slot consists of its id,
@@ -75,7 +75,7 @@ struct CheckpointOpen {
 };
 static_assert(sizeof(CheckpointOpen) == 16);
 
-// A run cannot give so many ids. Fewer ids never overflow the counter in an id.
+// Limit of a checkpoint's n_ids: no run gives so many ids, and fewer cannot overflow the counter in an id.
 inline constexpr uint64_t kMostIds = uint64_t{1} << (kThreadShift - 1);
 inline constexpr size_t kSlotWords = kSlotBytes / sizeof(uint64_t);
 static_assert(kSlotWords <= 128);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Macros that make structs from a list X(type, name, meaning, ...), which declares their members once. Bindings, tables
-// and documents use the same list. statistics.h has such lists.
+// Macros that make structs from lists. Each X(type, name, meaning, ...) of a list declares one member. Bindings, tables
+// and documents use the same lists. statistics.h has such lists.
 #pragma once
 
 #include <array>

@@ -15,12 +15,12 @@
 
 namespace ompass::format {
 
-// Differences of older versions; each also has those of the versions after it:
+// What each older version lacks or does differently. A version also has the differences of all later versions:
 //   1  shorter slots; no off-CPU times (they are 0, with CpuSource::kNone)
 //   2  no short records
 //   3  no page faults and no system time (ThreadHeader::has_system_use is 0)
-//   4  a detached task counts for the thread and region that fulfilled its event, without its time; no numbers of
-//      locks, no releases of locks
+//   4  a detached task counts for the thread and region that fulfilled its event, and this event has no time; no
+//      numbers of locks, no releases of locks
 //   5  no depend clauses
 //   6  no kPlaceAround, no requested numbers of threads, no kPlacedNowhere
 //   7  the first five states only
@@ -82,7 +82,7 @@ inline constexpr size_t kStates = 7;
 inline constexpr const char *kStateNames[kStates] = {"work", "create", "schedule", "sync", "idle", "mpi", "offload"};
 
 // The source of a thread's off-CPU intervals. The thread is preempted if the kernel switched it out although it could
-// run, and blocked if it left the processor voluntarily. Both last until it runs again.
+// run, and blocked if it left the processor voluntarily. Either state lasts until it runs again.
 enum class CpuSource : uint32_t {
     kNone = 0, // unknown
     kSwitches = 1, // the kernel's record of each switch
@@ -94,15 +94,15 @@ enum class CpuSource : uint32_t {
 enum class ExtentKind : uint32_t { kDefinitions = 1, kInstances = 2, kSlots = 3, kEvents = 4, kSamples = 5 };
 
 struct ExtentHeader {
-    uint32_t magic; // kExtentMagic; written last: without it the file ends before the extent
+    uint32_t magic; // kExtentMagic; written last: to readers, the file ends before an extent without it
     ExtentKind kind;
     uint64_t bytes; // size of the whole extent with this header; a multiple of 4096
     uint64_t first; // kSlots: id of the first slot; kEvents: number, see below; others: number among their kind
     uint64_t is_in_memory; // 1: only the tool's memory has the extent, because the disk refused it
     uint32_t thread; // kEvents in kept.log: index of the thread
     uint32_t n_checkpoint_words; // kEvents: words of a checkpoint (checkpoint.h) before the first record
-    uint64_t first_checkpoint_word; // words of the same checkpoint in the extents before
-    uint64_t checkpoint_ticks; // time of the last timed record before a checkpoint that ends here
+    uint64_t first_checkpoint_word; // words of this checkpoint in earlier extents
+    uint64_t checkpoint_ticks; // time of the last timed record before a checkpoint that ends here; 0: none
     uint64_t unused;
 };
 static_assert(sizeof(ExtentHeader) == 64);
@@ -110,7 +110,7 @@ static_assert(sizeof(ExtentHeader) == 64);
 // Extents of events are numbered from 0 in order of time, which differs from their order in the file. While the writer
 // empties an extent, the extent has no number and no events. After a kill the file may contain the latest extent twice.
 // If the run keeps only the last part of its trace, kept.log has the full extents of all threads. Once kept.log has its
-// full size, a new extent replaces the oldest one. Each thread's log has its latest extent.
+// full size, a new extent replaces the oldest one. The log of each thread has that thread's latest extent.
 inline constexpr uint64_t kNoNumber = ~uint64_t{0};
 
 // ---------------------------------------------------------------- process.log
@@ -123,7 +123,7 @@ inline constexpr uint32_t kRefusedByBounds = 0x10001; // more threads or constru
 struct GroupLimits {
     uint64_t quota_us; // smallest quota of processor time per period, over all levels; 0: no limit
     uint64_t period_us;
-    uint64_t n_throttled; // periods in which a group used up its quota, over all levels since their creation
+    uint64_t n_throttled; // periods in which a group used up its quota since its creation, summed over all levels
     uint64_t throttled_ns; // time for which the groups were stopped, summed over processors
     uint32_t n_cpus; // processors in the cpuset; 0: unknown
     uint32_t is_known; // 0: no cpu.stat file was read, so a limit of 0 may be unknown
@@ -154,8 +154,8 @@ enum class Contradiction : uint32_t {
         kContradictions
 };
 
-// A value of an OMPT enumeration that the tool does not know and that has no place in definitions and records. They
-// hold unknown values of sync regions, mutexes, work and dependences.
+// A value of an OMPT enumeration that the tool does not know and that no definition or record can hold. Definitions and
+// records do hold unknown values of sync regions, mutexes, work and dependences.
 #define OMPASS_UNKNOWN_VALUES(X)                                                                                       \
     X(kNone, "")                                                                                                       \
     X(kThreadType, "thread type")                                                                                      \
@@ -212,7 +212,7 @@ struct ProcessHeader {
     uint32_t n_bound_cpus; // processors to which OpenMP's threads together were bound when they ended; 0: unknown
     uint32_t first_refusal; // reason for the first missing piece: errno or kRefusedBy…
     uint32_t n_unlogged; // threads without a log; n_lost includes them
-    uint64_t n_unlogged_tasks; // completed tasks in no log; those of a thread are added when it or the recording ends
+    uint64_t n_unlogged_tasks; // completed tasks in no log; added when their thread or the recording ends
     uint64_t n_unlogged_records; // records of traces without a log
     GroupLimits groups_at_start;
     GroupLimits groups_at_end; // is_known 0: the run was cut short, or the files could not be read
@@ -220,7 +220,7 @@ struct ProcessHeader {
     uint64_t first_region_cpu_ns; // processor time of the process when its first region began; 0: no region, or unknown
     uint32_t contradictions; // a bit for each Contradiction that occurred
     uint32_t n_unknown_values; // numbers of the runtime that this version of the tool does not know
-    UnknownValue unknown_value; // the first of them
+    UnknownValue unknown_value; // the first of these numbers
 };
 static_assert(sizeof(ProcessHeader) <= kHeaderBytes);
 
@@ -272,7 +272,7 @@ constexpr uint32_t waited_for(uint64_t entry, uint32_t n_barriers) {
 
 // ---------------------------------------------------------------- thread-NNNNN.log
 
-// A worker's part of a region that the worker has left but the primary has not ended. Since `begin` the part is a gap.
+// The part of a worker that has left a region before the primary ended it. From `begin` on, the part is a gap.
 struct PendingPart {
     uint64_t instance; // index
     uint64_t sequence; // sequence of the instance; 0: no part
@@ -617,8 +617,8 @@ constexpr uint32_t pack_device_flags(int device, bool is_traced) {
 }
 
 // The records kPreempted and kBlocked are in order of the times in their words. An off-CPU interval is cut where a
-// state interval ends, and its record precedes the record of that end. If records of switches were lost, only the total
-// off-CPU time is exact; the kind and the time of each interval are estimates.
+// state interval ends. The record of each piece precedes the record that ends the state interval. If records of
+// switches were lost, only the total off-CPU time is exact; the kind and the time of each interval are estimates.
 
 inline constexpr unsigned kConstructBits = 26; // width of a construct in an argument
 inline constexpr uint32_t kArgumentLimit = 1u << kConstructBits;
@@ -703,7 +703,7 @@ inline constexpr unsigned kInlineOpBegin = 2;
 constexpr unsigned inline_op(uint64_t word, unsigned i) { return static_cast<unsigned>(word >> (8 + 4 * i)) & 15; }
 
 // kReadNear and kWriteNear store most accesses in a third of the space, as distance:38 | bytes:20 | kind:6. The address
-// is the last one that the thread accessed (0 at first) plus the signed distance.
+// is the thread's last accessed address (0 at first) plus the signed distance.
 inline constexpr unsigned kNearBytesBits = 20, kNearDistanceBits = 38;
 constexpr bool is_near(int64_t distance, uint64_t bytes) {
     constexpr int64_t kLimit = int64_t{1} << (kNearDistanceBits - 1);
@@ -715,8 +715,8 @@ constexpr uint64_t pack_near(EventKind kind, int64_t distance, uint64_t bytes) {
 constexpr int64_t near_distance(uint64_t word) { return static_cast<int64_t>(word) >> (64 - kNearDistanceBits); }
 constexpr uint64_t near_bytes(uint64_t word) { return word >> 6 & ((uint64_t{1} << kNearBytesBits) - 1); }
 
-// Short records replace most records of small tasks; the decoder returns the replaced kinds. Each is
-// delta | other fields | kind:6. Fields that are not listed are 0:
+// Short records replace most records of small tasks; the decoder returns the replaced kinds. Each layout below ends
+// with kind:6. Fields of the replaced kind that a layout does not list are 0:
 //   kCreateShort      construct:26
 //   kCreateSpanShort  delta:14 | ticks:12
 //   kStartShort       delta:16 | back:4 | construct:6
@@ -802,19 +802,19 @@ constexpr uint64_t limit_ticks(uint64_t ns, uint64_t rate) {
     return rate ? static_cast<uint64_t>((static_cast<unsigned __int128>(ns) << 32) / rate) : ns;
 }
 
-// The last gap of a wait is sync, not idle, if it is shorter than this and nothing is left to wait for: it is the cost
-// of leaving the wait. A wait whose last gap is longer is a long wait.
+// A thread leaves a wait in less time than this. A shorter last gap of a wait is therefore sync, not idle, if nothing
+// is left to wait for. A wait with a longer last gap is a long wait.
 inline constexpr uint64_t kExitNanoseconds = 1000;
 
 // Returns the state from which to subtract `excess`. A worker that leaves a region's last barrier may read the clock
 // after the region's end, before it can see that the region has ended. The excess is the time from the end to that
-// reading. The last gap of the barrier includes it, so a gap was idle if its excess exceeds exit_ticks; others are
-// assumed to be sync.
+// reading, and the barrier's last gap includes it. The gap was idle if the region had tasks and the excess exceeds
+// exit_ticks. Otherwise it is assumed to be sync.
 constexpr State state_of_excess(bool has_tasks, uint64_t excess, uint64_t exit_ticks) {
     return has_tasks && excess > exit_ticks ? State::kIdle : State::kSync;
 }
 
-// If a call that OMPT does not report takes less than this, it did not wait, and its time remains work.
+// A call that OMPT does not report and that takes less than this did not wait. Its time remains work.
 inline constexpr uint64_t kUnreportedNanoseconds = 100;
 
 // A barrier belongs to a loop if the thread reaches it within this time after the loop, or within 1 / kAfterLoopPart of

@@ -74,9 +74,9 @@ uint64_t n_without_duration(const format::ConstructSlot &slot) {
     return slot.n_completed - std::min(n_with, slot.n_completed);
 }
 
-// Subtracts the undeferred tasks that a kill interrupted. Constructs count such tasks as completed when they begin, but
-// regions count tasks when their code ends, so the difference is the number of interrupted tasks. Their constructs are
-// unknown. Subtracts them first from constructs with the most tasks without a duration.
+// Subtracts the undeferred tasks that a kill interrupted. A construct counts such a task as completed when it begins, a
+// region when its code ends, so the difference is the number of interrupted tasks. Their constructs are unknown. The
+// constructs with the most tasks without a duration come first.
 void subtract_interrupted(ThreadAccount &account) {
     uint64_t begun = 0, completed = 0;
     std::vector<format::ConstructSlot *> tasks;

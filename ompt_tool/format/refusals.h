@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts on the reasons for which a piece of a recording could not be written, for the tool and for readers of the run.
+// Texts that explain why the tool could not write a piece of a recording, for the tool and for readers of the run.
 #pragma once
 
 #include <cerrno>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every offset that comes from a file is checked before it is used.
+// Checks every offset in a file before it uses the offset.
 #include "run_files.h"
 #include "refusals.h"
 
@@ -54,7 +54,7 @@ Problem MappedFile::open(const std::string &path) {
     path_ = path;
     struct stat status; // checked first, because opening a device may have an effect
     if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return {path, 0, "is not a regular file"};
-    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); // does not block if it is a pipe by now
+    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); // must not block on a pipe
     if (descriptor_ < 0) return {path, 0, std::string("cannot be opened: ") + strerror(errno)};
     if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) return {path, 0, "is not a regular file"};
     if (status.st_size == 0) return {};
@@ -239,7 +239,7 @@ bool has_grown(const MappedFile &file) {
 Problem check_slots(const std::string &path, size_t slot_bytes, const ExtentHeader &extent,
                     std::span<const char> contents, uint64_t offset) {
     for (size_t i = 0; i < format::kSlotsPerExtent && (i + 1) * slot_bytes <= contents.size(); i++) {
-        uint32_t id; // in slots of either kind
+        uint32_t id; // first field of all kinds of slots
         memcpy(&id, contents.data() + i * slot_bytes, sizeof id);
         if (id != 0 && id != extent.first + i)
             return {path, offset + sizeof extent + i * slot_bytes, "is damaged: statistics out of place"};
@@ -259,7 +259,7 @@ void use_all_events(RunFiles &run, ThreadFile &thread, const EventExtents &event
                              ": events are missing in the middle, and those after them cannot be read.");
 }
 
-// Reads one log, with its event extents into `events`. Sets `window_moved` if events are missing because the thread
+// Reads one log, and puts its event extents into `events`. Sets `window_moved` if events are missing because the thread
 // changed its window during the read.
 Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread, EventExtents &events,
                     bool &window_moved) {
@@ -320,8 +320,8 @@ std::string log_name(uint32_t index) {
     return name;
 }
 
-// Drops logs whose number is far above the number of threads. They do not belong to this run, because logs are numbered
-// in the order in which threads begin. Without them, tables that are indexed by the number stay small.
+// Drops logs with numbers far above the number of threads, so that tables that are indexed by the number stay small.
+// Threads get numbers in the order in which they begin, so these logs do not belong to this run.
 void drop_foreign_logs(RunFiles &run, std::vector<uint32_t> &indices) {
     constexpr uint64_t kBegunMeanwhile = 1024; // threads whose log is missing or not counted when a program is killed
     const uint64_t limit = run.process->n_threads + indices.size() + kBegunMeanwhile;
@@ -353,8 +353,8 @@ bool keeps_last(const RunFiles &run) {
     return stat(kept_log(run).c_str(), &status) == 0;
 }
 
-// Adds the extents of kept.log to `events`; without their words unless `with_words`. A running program may be writing
-// any of them.
+// Adds the extents of kept.log to `events`, with their words only if `with_words`. A running program may be writing any
+// extent.
 Problem read_kept_extents(RunFiles &run, std::vector<EventExtents> &events, bool with_words) {
     MappedFile &file = run.kept_file;
     const auto number_now = [&](uint64_t offset) {
@@ -416,7 +416,7 @@ KeptEvents kept_events(const EventExtents &events) {
     return kept;
 }
 
-// Makes a thread's events begin at a checkpoint; ~0: at the first extent.
+// Makes a thread's events begin at the checkpoint with this index; ~0: at the first extent.
 void use_events_from(ThreadFile &thread, const KeptEvents &kept, size_t checkpoint) {
     const bool is_first = checkpoint == ~size_t{0};
     if (!is_first && !thread.checkpoint.take(kept.words_of(checkpoint))) return;
@@ -488,7 +488,7 @@ void list_missing(RunFiles &run) {
         run.missing.push_back(run.directory + ": the tasks of threads without a log are counted when recording ends.");
 }
 
-// Lists what the runtime reported against its own earlier events, and numbers that the tool did not know.
+// Lists the runtime's contradictions of its own earlier events, and OMPT's numbers that the tool did not know.
 void list_contradictions(RunFiles &run) {
     static const char *const texts[] = {
 #define OMPASS_TEXT(name, text) text,
@@ -530,8 +530,8 @@ Problem read_thread_at_rest(RunFiles &run, uint32_t index, EventExtents &events)
 
 } // namespace
 
-// Reads process.log before the other logs, for the number of threads. If the program is still running, reads it again
-// after them, because process.log then has all definitions that they use.
+// Reads process.log before the other logs, for the number of threads. If the program is still running, reads
+// process.log again after the other logs, because it then has all definitions that they use.
 Problem open_run(const std::string &directory, RunFiles &run, bool with_kept) {
     run.directory = directory;
     std::vector<std::string> losses; // in process.log

@@ -88,7 +88,7 @@ struct ThreadFile {
     std::vector<uint32_t> first_slot; // id of the first slot of each array
     std::vector<std::span<const uint64_t>> events; // words of each event extent in order of time, unused tail included
     std::vector<uint64_t> event_offsets; // offset of each event extent in the file
-    Checkpoint checkpoint; // state of the thread before the first event; false if the events begin with the thread
+    Checkpoint checkpoint; // state of the thread before the first event; empty if the events begin with the thread
     bool lacks_events = false; // kept.log has overwritten events without which the later ones cannot be read
     Copies copies; // copies of the data above that the thread may still write
 };

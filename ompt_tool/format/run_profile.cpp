@@ -54,7 +54,7 @@ void share_pool(ThreadAccount &account) {
     account.pool_off_cpu = {};
 }
 
-// Converts to an integer. Clamps to its range, because damaged logs may have absurd counts.
+// Converts to an integer. Clamps to the range of integers, because damaged logs may have absurd counts.
 uint64_t whole_ns(double ns) {
     if (!(ns > 0)) return 0;
     return ns < 0x1p64 ? static_cast<uint64_t>(ns) : ~uint64_t{0};
@@ -141,7 +141,7 @@ StateTimes split(const Conversion &to, const RegionSlot &slot) {
         time.state_ns[i] = next - sum_ns;
         sum_ns = next;
     }
-    // Total plus nested time is the thread's part of the capacity, which must be converted as a whole.
+    // Total plus nested time is the thread's part of the capacity. This part must be converted as a whole.
     time.total_ns = to.ns(sum + slot.nested_ticks) - to.ns(slot.nested_ticks);
     idle += time.total_ns - sum_ns;
     if (static_cast<int64_t>(idle) < 0) { // rounding has made it negative
@@ -195,7 +195,8 @@ struct TargetTime {
     uint64_t total_ns, transfer_ns, launch_ns, wait_ns;
 };
 
-// Converts the parts of a target construct's time so that they add up. A run that a kill interrupted has parts only.
+// Converts the parts of a target construct's time so that they add up. An execution that a kill interrupted has parts
+// but no total.
 TargetTime split(const Conversion &to, const format::CallSlot &slot) {
     uint64_t transfer = 0;
     for (const format::TargetOperation &entry : slot.operations) transfer += entry.ticks;

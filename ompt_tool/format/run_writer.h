@@ -31,7 +31,7 @@ public:
         words_.push_back(format::pack_event(kind, argument, delta));
         words_.insert(words_.end(), words);
     }
-    // Adds an event without a time, such as a creation, whose time equals the next event's.
+    // Adds an event without a time, such as a creation. The events around it determine its time.
     void add_untimed(format::EventKind kind, uint32_t argument) {
         words_.push_back(format::pack_event(kind, argument, 0));
     }

@@ -69,7 +69,7 @@ Problem read_file(const std::string &path, uint32_t index, std::vector<SampledTh
     MappedFile file;
     if (Problem problem = file.open(path)) return problem;
     std::vector<uint64_t> words(file.bytes().size() / sizeof(uint64_t));
-    file.copy(0, words.data(), words.size() * sizeof(uint64_t)); // the program may truncate it
+    file.copy(0, words.data(), words.size() * sizeof(uint64_t)); // a copy, because the program may truncate it
     const size_t n_bytes = words.size() * sizeof(uint64_t);
     SampledThread thread = {};
     if (n_bytes < format::kHeaderBytes || words[0] == 0) return {}; // the program was killed before it wrote the header

@@ -24,12 +24,12 @@ struct ConstructSlot {
     uint64_t n_drawn; // undeferred tasks up to the last timed one; begun_undeferred() gives all
     uint32_t weight; // tasks from the last timed one (included) to the next timed one
     uint32_t countdown; // part of `weight` that has not begun
-    uint64_t n_converted; // detached undeferred tasks, which did not complete in place and count as deferred ones
+    uint64_t n_converted; // detached undeferred tasks, which did not complete in place and count as deferred tasks
     uint64_t n_cancelled;
     uint64_t create_ticks; // measured by the wrappers
-    uint64_t create_weight; // share of pool_ticks that is creation of these tasks; also in the region's create_weight
+    uint64_t create_weight; // weight of these tasks' creation in pool_ticks; also in the region's create_weight
     uint64_t own_ticks; // work known to belong to this construct; phases, in a log: sum of ends - sum of begins
-    uint64_t sampled_weight; // its share of pool_ticks, relative to the sum over constructs
+    uint64_t sampled_weight; // share of this construct in pool_ticks, relative to the sum of all weights
     uint64_t inclusive_ticks; // durations of the timed tasks, in total
     uint64_t n_timed;
     uint64_t min_ticks; // shortest timed task; 0: none
@@ -47,7 +47,7 @@ struct ConstructSlot {
     OffCpuTicks off_cpu; // part of own_ticks
     uint64_t n_detached; // tasks whose code ended before their event was fulfilled
     uint64_t n_events_fulfilled; // events of such tasks, fulfilled by this thread
-    uint64_t n_events_outside; // part of these: the task belongs to a team that this thread is not in
+    uint64_t n_events_outside; // part of n_events_fulfilled: this thread is not in the task's team
     uint64_t event_ticks; // from the end of the code to the event, summed over the events that this thread fulfilled
     uint64_t event_max_ticks;
     uint64_t call_ticks[2]; // time of these tasks in the states kMpi and kOffload; not part of own_ticks
@@ -136,8 +136,9 @@ constexpr OffCpuTicks shortened(OffCpuTicks off_cpu, uint64_t whole) {
     const uint64_t blocked = off_cpu.blocked < whole ? off_cpu.blocked : whole;
     return {off_cpu.preempted < whole - blocked ? off_cpu.preempted : whole - blocked, blocked};
 }
-// Takes time back that was added to `state` after the end of the region, with its off-CPU time. Only a wait may last longer than the region. If
-// `state` has less time than that, takes the rest from other states and returns false: the runtime contradicted itself.
+// Subtracts `excess`, the time that the thread accounted after the end of the region. Takes it from `state` first, and
+// limits off-CPU times to the remaining times. If `state` has less than `excess`, takes the rest from other states and
+// returns false: only a wait may last longer than its region, so the runtime contradicted itself.
 constexpr bool take_back(RegionSlot &slot, WaitSlot &wait, State state, uint64_t excess) {
     uint64_t *ticks = slot.state_ticks, &gap = gap_ticks(wait, state);
     const bool had_enough = ticks[static_cast<size_t>(state)] >= excess;
@@ -237,8 +238,8 @@ constexpr void count_call_step(CallSlot &slot, uint64_t step, uint64_t ticks) {
 
 namespace ompass {
 
-// X(type, name, meaning, value): the expression `value` uses the slot `slot` or the `header` of the thread's log; `to`
-// converts ticks (see run_profile.cpp).
+// X(type, name, meaning, value): the expression `value` uses `slot`, or the `header` of the thread's log. `to` converts
+// ticks (see run_profile.cpp).
 #define OMPASS_THREAD_ROW(X)                                                                                           \
     X(uint32_t, thread, "number of its log", to.thread)                                                                \
     X(uint32_t, tid, "number in the operating system", header.tid)                                                     \

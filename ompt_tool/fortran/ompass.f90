@@ -114,7 +114,7 @@ contains
     call mark()
   end subroutine
 
-  !> Begins a phase of the process, and ends the one before; a blank name only ends the phase.
+  !> Begins a phase of the process, and ends the previous phase; a blank name only ends the phase.
   recursive subroutine ompass_phase(name)
     character(len=*), intent(in) :: name
     type(api_table), pointer :: table

@@ -155,7 +155,7 @@ static inline void ompass_phase(const char *name) {
 #ifdef __cplusplus
 namespace ompass {
 
-/* A kernel that lasts for a scope. Used by the thread that creates it. */
+/* A kernel that lasts for a scope. Only the thread that creates it may use it. */
 class Kernel {
 public:
     explicit Kernel(const char *name) { ompass_kernel_begin(name); }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The exported functions of libompass_mpi.so. Each passes its Entry (forward.cpp) to forward_call, which reports the
-   call and calls MPI's function with the same arguments. It needs no knowledge of them: it keeps all registers that hold
-   arguments, and copies kCopied bytes of the caller's stack, more than the longest list of arguments needs. So the call
-   has a frame of its own, through which exceptions, debuggers and samples can pass.
-   symbols.inc, made by CMake from functions.def, has a line FORWARD for each exported name. */
+   call and calls MPI's function with the same arguments. forward_call does not know the arguments. It keeps all
+   registers that hold arguments, and copies kCopied bytes of the caller's stack, more than the longest list of
+   arguments needs. With this copy, the call has a frame of its own, through which exceptions, debuggers and samples
+   can pass. symbols.inc, made by CMake from functions.def, has a line FORWARD for each exported name. */
 
 #define kCopied 128 /* 16 arguments beyond those in registers */
 

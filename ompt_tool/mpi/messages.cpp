@@ -30,10 +30,10 @@ struct Part {
 struct Shape {
     const char *name; // without MPI_; of nonblocking collectives also without the I
     Part part;
-    int8_t request = kNo; // position of the new request; only nonblocking collectives have it
+    int8_t request = kNo; // position of the new request; of collectives: in their nonblocking forms
     Part second = {MessageRole::kNone};
     int8_t awaited = kNo,
-           n_awaited = kNo; // of the requests that the call completes, and of their number (kNo: one)
+           n_awaited = kNo; // positions of the requests that the call completes, and of their number (kNo: one)
 };
 
 constexpr Part message(MessageRole role) { return {role, 1, 2, 3, 4, 5}; }
@@ -196,8 +196,8 @@ struct Communicator {
     int *members; // ranks in MPI_COMM_WORLD
 };
 
-// Each rises when a handle of its kind is freed, because MPI may reuse it for another object. Threads then look up
-// handles of this kind again.
+// Each counter rises when a handle of its kind is freed, because MPI may reuse the handle for another object. Threads
+// then look up handles of this kind again.
 std::atomic<uint32_t> communicator_generation{1}, type_generation{1};
 pthread_mutex_t communicators_lock = PTHREAD_MUTEX_INITIALIZER;
 Communicator communicators[64]; // a new one replaces the oldest; kNoKey: freed
@@ -218,8 +218,8 @@ bool list_members(Handle handle, int size, int *members) {
     return is_known;
 }
 
-// Replaces the table of members by an equal one, if there is one. Tables are never freed, because other threads may use
-// them.
+// Replaces the new table of members by an equal one, if there is one, and frees the new table. Other tables are never
+// freed, because other threads may use them.
 void share_members(Communicator &comm) {
     for (const Communicator &other : communicators) {
         const size_t bytes = static_cast<size_t>(comm.size) * sizeof(int);

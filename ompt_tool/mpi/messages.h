@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The messages of MPI calls: reads peer, tag, size and communicator from the arguments, and records them in the trace.
-// It includes no header of MPI: it treats handles as numbers or pointers and asks MPI's own functions about them.
+// Includes no header of MPI: treats handles as numbers or pointers, and asks MPI's own functions about them.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ CallWords words_of_call(const Function &function, const Arguments &arguments);
 void report_further_steps(const Function &function, const Arguments &arguments, const Hooks &hooks);
 // Reports the request that the call has made. Called after the call, on its thread.
 void report_new_request(const Hooks &hooks);
-// Forgets the communicator, or all types, before a call that frees a handle, which MPI may give to another object.
+// Forgets the communicator, or all types. Called before MPI frees a handle, because MPI may reuse the handle.
 void forget_handle(Freed freed, const Arguments &arguments);
 
 } // namespace ompass::mpi

@@ -41,8 +41,8 @@ bool is_both_ends(ompt_scope_endpoint_t endpoint) {
     return endpoint != ompt_scope_begin && endpoint != ompt_scope_end;
 }
 
-// Notes that the calling thread begins or ends a kernel of a host plugin; it records nothing in between. Returns true
-// if the implicit task belongs to a kernel.
+// Notes that the calling thread begins or ends a kernel of a host plugin. The tool records nothing in between. Returns
+// true if the implicit task belongs to a kernel.
 bool handle_kernels(ompt_scope_endpoint_t endpoint, const ompt_data_t *parallel, ompt_data_t &data) {
     ThreadState *thread = recorder::this_thread;
     if (endpoint == ompt_scope_end) {
@@ -71,7 +71,7 @@ bool has_left_part(const ThreadState &thread, const ompt_data_t *encountering) {
     return task && is_entry_of(*top.below, task) && !runs(thread, task);
 }
 
-// Makes the current task the task that the event belongs to.
+// Makes the event's task the current task.
 void catch_up(ThreadState &thread, const ompt_data_t *encountering) {
     if (has_left_part(thread, encountering)) leave_ended_part(thread);
     held_tasks::report_current(thread);
@@ -136,8 +136,8 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
     if (endpoint == ompt_scope_begin) {
         format::RegionInstance *instance = region_of(parallel);
         const EnteredRegion &region = *thread->region;
-        // Runtimes pass the data of an earlier region, or none: libomp in a league of one team, Intel's in a region of one
-        // thread inside a league of a gcc program.
+        // Runtimes pass the data of an earlier region, or none: libomp in a league of one team, Intel's in a region of
+        // one thread inside a league of a gcc program.
         const bool is_unnamed = flags & ompt_task_initial ? region.is_league : !instance && team_size == 1;
         if (is_unnamed && region.primary && !region.implicit) instance = region.instance;
         const bool is_lost = !instance && parallel && parallel->value && !(flags & ompt_task_initial);
@@ -203,10 +203,10 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
     if (!is_measured) end_creation(*thread); // the wrapper of the allocation may have begun it
 }
 
-// Handles undeferred tasks of known constructs without a wrapper on a short path; on_other_create() handles all others.
-// An undeferred task starts at once, or never (if merged with its creator), so its state stays in the pool until it
-// starts. An undeferred task with dependences counts as deferred, because in a team of one thread it may have to wait
-// for a target task.
+// Handles a tied undeferred task on a short path if its construct is known and no wrapper or announcement is open.
+// on_other_create() handles all other tasks. An undeferred task starts at once, or never (if merged with its creator),
+// so its state stays in the pool until it starts. An undeferred task with dependences counts as deferred, because in a
+// team of one thread it may have to wait for a target task.
 void on_task_create(ompt_data_t *encountering, const ompt_frame_t *, ompt_data_t *data, int flags, int has_dependences,
                     const void *address) {
     ThreadState *thread = recorder::this_thread;
@@ -374,8 +374,8 @@ bool completes_current(ThreadState &thread, ompt_data_t *prior_data, const ompt_
 }
 
 // Suspends the current task, `prior`, for a fresh task, for the task below it if `prior` is untied, or for a suspended
-// untied task. If libomp runs the rest of an untied task at once, `prior` is that task, too. Returns false in any other
-// case.
+// untied task. If libomp runs the rest of an untied task at once, it passes that task as both `prior` and `next`.
+// Returns false in any other case.
 bool switches_simply(ThreadState &thread, const TaskState *prior, TaskState *next) {
     if (!prior || !next || next->flags & kInline || only_seems_to_switch(prior)) return false;
     if (runs(thread, prior) == (prior == next)) return false;

@@ -118,7 +118,7 @@ void start_off_cpu(ThreadState &thread, uint32_t tid) {
                                                           : format::CpuSource::kNone;
 }
 
-// Records the thread's counts of tasks and records that are in no log on disk.
+// Records how many of the thread's tasks and records are in no log on disk.
 void note_unlogged(ThreadState &thread) {
     format::ProcessHeader &header = *process_log::header();
     __atomic_add_fetch(&header.n_unlogged_tasks, thread.log.tasks_in_memory(), __ATOMIC_RELAXED);
@@ -235,8 +235,8 @@ bool is_region_open() {
 }
 
 // Ends recording before the runtime ends, if a thread without OpenMP calls exit() while others are in a region. When
-// the runtime ends, it frees memory that its threads still use. If the tool then delayed these threads or the end of the
-// process, they would crash. Does nothing on the main thread, which may wait for such regions in destructors.
+// the runtime ends, it frees memory that its threads still use. These threads would crash if the tool then delayed them
+// or the end of the process. Does nothing on the main thread, which may wait for such regions in destructors.
 void stop_before_runtime(void *) {
     if (this_thread || is_main_thread() || !is_region_open()) return;
     stop(format::EndReason::kExit);
@@ -502,8 +502,8 @@ void sync_switch(ThreadState &thread, uint32_t now) {
         thread.counting = counting;
         thread.constructs.count(counting);
         thread.places.count(counting);
-        // Undeferred tasks are counted when they begin. A task that is open now must not be counted at one end only.
-        // All tasks below a task with kPassed have this flag, too.
+        // Undeferred tasks are counted when they begin and when they end. Only one of the two would count for a task
+        // that is open now, so neither counts. All tasks below a task with kPassed have this flag, too.
         for (TaskState *task = thread.current; task && !(task->flags & kPassed); task = task->below) {
             task->flags |= kPassed;
             if (!(task->flags & kInline) || (task->flags & kUncounted)) continue;

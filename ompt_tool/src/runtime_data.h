@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values that the tool stores in the runtime's data of tasks and regions (ompt_data_t). A runtime may also pass data
-// that the tool never wrote. Both kinds of values therefore have a mark, and a value of a region names its instance by
-// numbers that region_of() can check.
+// that the tool never wrote. So the values of tasks and regions have a mark. The value of a region also names its
+// instance by numbers that region_of() can check.
 #pragma once
 
 #include <omp-tools.h>

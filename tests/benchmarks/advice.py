@@ -2,11 +2,11 @@
 """Compares the first advice on sick programs with the gain of their cured versions.
 
 Takes the programs of tests/diseases whose cure is a change that `ompass advise` can suggest (advice.csv).
-Runs each sick, cured, and sick with a recorded trace, in random order. `ompass advise` reads the trace with
-the median time. Its first advice is right if its kind is one of those in advice.csv, and its gain is within
-10 points of the measured gain (from the medians). build/advice keeps finished measurements; `--again` reads
-them instead of running the programs. Needs the package and, for good figures, a quiet machine: 70 programs
-and five rounds take some 15 minutes.
+Runs each program sick, cured, and sick with a recorded trace, in random order. `ompass advise` reads the
+trace with the median time. Its first advice is right if its kind is one of those in advice.csv, and its gain
+is within 10 points of the measured gain (from the medians). build/advice keeps finished measurements;
+`--again` reads them instead of running the programs. Needs the package and, for good figures, a quiet
+machine: 70 programs and five rounds take some 15 minutes.
 
     PYTHONPATH=tests:tests/support python tests/benchmarks/advice.py --rounds 5 --json advice.json
 """

@@ -29,8 +29,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 BUILD = REPOSITORY / "build" / "release"
 STATES = ("work_ns", "create_ns", "schedule_ns", "sync_ns", "idle_ns")
 
-# For two L2 caches of 512 KiB: two plates of 200 x 200 doubles take 640 KiB, health with 5 levels about 800
-# KiB.
+# For two L2 caches of 512 KiB. Two plates of 200 x 200 doubles take 640 KiB. Health with 5 levels takes about
+# 800 KiB.
 INPUTS = {
     "heat": ("--size", "200", "--steps", "500", "--cutoff", "manual", "--grain", "16"),
     "health": ("--class", "test", "--cutoff", "manual"),

@@ -5,7 +5,8 @@
 //     flat_cost list                        prints one kind per line: name, longest length, meaning
 //
 // There are two families. Kinds whose name contains "_at_" or "_after_" build one chain of LENGTH and time OPERATIONS
-// operations at its end. All other kinds build chains until these have OPERATIONS elements; each is an operation.
+// operations at its end. All other kinds build chains of LENGTH until these have OPERATIONS elements in total; each
+// element counts as an operation.
 #include <omp.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -350,7 +351,7 @@ static const struct Kind {
     void (*run)(long length);
     enum Place place;
     long longest; // greatest length that runtimes and systems support
-    long share; // divides the number of operations, because each is slow
+    long share; // divisor of the number of operations; above 1 if they are slow
     const char *meaning;
 } kinds[] = {
 #ifdef EVENTS
@@ -390,7 +391,7 @@ static int times_itself(const struct Kind *kind) { return strstr(kind->name, "_a
 static void measure(const struct Kind *kind, long length) {
     if (times_itself(kind)) return kind->run(length);
     const long repetitions = n_operations > length ? n_operations / length : 1;
-    kind->run(length); // the first one pays for new pages of stacks and tasks
+    kind->run(length); // the first run pays for new pages of stacks and tasks
     begin_time();
     for (long i = 0; i < repetitions; i++) kind->run(length);
     end_time(repetitions * length);

@@ -80,7 +80,7 @@ HAS_ID = ("create", "region_begin", "implicit_begin")  # records that use the th
 UNTIMED = ("inline_begin", "inline_end", "inline_code", "inline_ops", "discard", "fulfill", "dependence",
            "implicit_end", "read", "write", "cpu", "counter", "time", "domain", "placed", "wait_place",
            "waited_for")  # fmt: skip
-# Short records: the long kind, number of half words, bits of the argument, first bit of the delta.
+# By name of a short record: long kind, number of half words, bits of the argument, first bit of the delta.
 SHORT = {
     "create_short": ("create", 1, 26, 32),
     "create_span_short": ("create_span", 1, 12, 18),

@@ -77,7 +77,7 @@ class Way:
     extension: bool = False
     tool: str = ""  # "empty", "sixteen", or a mode of libompass.so
     wrappers: bool = False
-    keep_last: str = ""  # of OMPASS_KEEP_LAST
+    keep_last: str = ""  # value of OMPASS_KEEP_LAST
 
 
 WAYS = (

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares predictions of `ompass simulate` with measured times, as a table and as JSON.
 
-Uses programs of tests/diseases (clang, sick unless the name ends in -cured), benchmark programs of bots/ and
-their worksharing loops. Each round runs every program on two threads without the tool, and records traces on
-one thread and on two. Each trace gives a prediction for two threads. For both numbers of recorded threads,
-reports the error of the median prediction against the median measured time, or the reason of a refusal.
+Uses programs of tests/diseases (built by clang, sick unless the name ends in -cured) and benchmark programs
+of bots/, with two further versions: lu with dependences, and sparselu with tasks created in worksharing
+loops. Each round runs every program on two threads without the tool, and records traces on one thread and on
+two. Each trace gives a prediction for two threads. For both numbers of recorded threads, reports the error of
+the median prediction against the median measured time, or the reason of a refusal.
 
-Also predicts 4, 8, 16 and 32 threads from both traces. No prediction may be shorter than the work divided by
-the threads, the longest chain, or the time for which the program holds one lock. Otherwise the exit status is
-1.
+Also predicts 4, 8, 16 and 32 threads from both traces. The exit status is 1 if a prediction is shorter than
+the work divided by the threads, the longest chain, or the time for which the program holds one lock.
 
 All times are times in parallel regions, which region_clock.c measures. Programs have the highest priority if
 permitted (to root). Needs the build (release preset) and the Python that has the package installed.

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what recording costs a program of short parallel regions.
+"""Measures the cost of recording for a program of short parallel regions.
 
 short_regions.c runs reductions in which each thread works for 2 us: without a tool, with an empty tool, and
-recorded. All ways run once per round, in random order. Reports the time of a region, and what recording adds
-beyond 1.1 times the empty tool, for each thread (target: at most 0.3 us). The figure of a run is the lower
-quartile of its batches of 250 regions; on a busy machine, choose --figure least.
+recorded. All ways run once per round, in random order. Reports the time of a region, and the cost of
+recording beyond 1.1 times the empty tool, for each thread (target: at most 0.3 us). The figure of a run is
+the lower quartile of its batches of 250 regions; on a busy machine, choose --figure least.
 
     tests/benchmarks/short_regions.py                        # one and two threads, about a minute
     tests/benchmarks/short_regions.py --threads 2 --work-ns 1000 --figure least --json regions.json

@@ -5,12 +5,13 @@ Records each program --rounds times on one and on two threads, in turn, and keep
 shortest time in parallel regions. From them it predicts two threads from their own trace, two from the trace
 of one thread, and one from the trace of two. Costs are calibrated first.
 
-Then it runs the programs with a cut-off by depth at each depth, in eight times as many rounds, with
-recordings among them. It compares the measured best depth with the depth that a trace of the deepest
-predicts, and the measured gain over the deepest with the predicted gain. Columns: "of half" is the best depth
-by every other round; advice cannot be better than the agreement of the two halves. "Measured there" is the
-time at the predicted best depth, relative to the best measured time. A depth is "as good" as the best if its
-shortest time does not exceed the median time of the best, because these rounds cannot distinguish the two.
+Then it runs the programs that have a cut-off by depth at each depth, in eight times as many rounds, and
+records some runs of the deepest cut-off. From the shortest of them it predicts the best depth, and its gain
+over the deepest. It compares both predictions with the measured best depth and gain. Columns: "of half"
+has the best depths by the even rounds and by the odd rounds; advice cannot be better than the agreement of
+these two. "Measured there" is the time at the predicted best depth, relative to the best measured time. A
+depth is "as good" as the best if its shortest time does not exceed the median time of the best, because
+these rounds cannot distinguish the two.
 
 Writes both tables as Markdown, for docs/simulation.md. All programs are recorded before the first cut-off is
 tried; cases that do not begin within --minutes are left out and named. Needs the build (release preset), an

@@ -23,7 +23,7 @@ from toolchains import Toolchain
 
 STOCK_RUNS: Final = 3
 _MOST_STOCK_RUNS: Final = 100
-_STEP: Final = 5  # stock runs between two looks at whether they explain a difference
+_STEP: Final = 5  # stock runs that are added before a difference is checked again
 # Stock runs alternate among these settings, because flaky programs depend on timing.
 _STOCK_SETTINGS: Final[tuple[dict[str, str], ...]] = (
     {},
@@ -122,7 +122,7 @@ class Campaign:
             if reference.may_hang:
                 return None
         runs = [first, *(self._run_way(case, way) for _ in range(self.repeats))]
-        if reference.has_race:  # it may keep some runs from ending
+        if reference.has_race:  # the race may keep some runs from ending
             runs = [run for run in runs if run.status is not None] or runs
         while reasons := [reason for run in runs if (reason := reference.difference(run))]:
             serious = [reason for reason in reasons if reason != ORDER]

@@ -107,7 +107,8 @@ def _flags(folder: Path, includes: Sequence[str], flags: Sequence[str]) -> tuple
 def build(program: Program, toolchain: Toolchain) -> Built:
     """Builds a program, unless its executable exists.
 
-    clang ignores unknown clauses with a warning. Such a program is not built: it may have a race.
+    clang ignores unknown clauses with a warning. Then the build fails: without the clause, the program may
+    have a race.
     """
     is_by_clang = "clang" in toolchain.cc and not program.source.suffix.lower().startswith(".f")
     warnings = ("-Wno-everything", "-Werror=extra-tokens") if is_by_clang else ("-w",)

@@ -13,7 +13,7 @@ _NUMBER: Final = re.compile(r"(0x)+[0-9a-fA-F]+|[-+]?\d+(\.\d+)?([eE][-+]?\d+)?|
 """Fortran prints asterisks for a number that is too long."""
 _MOST_CHARACTERS: Final = 120  # of a line in a message
 _WITH_ANY_TOOL: Final = re.compile(r"OMP: Warning #\d+: OMPT: Cannot determine workshare type.*\n")
-"""libomp warns once of programs of older compilers, if any tool observes loops."""
+"""libomp prints this warning once for a program of an older compiler, if any tool observes loops."""
 ORDER: Final = "the order of the output differs"
 
 

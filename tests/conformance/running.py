@@ -17,7 +17,7 @@ class StoppedError(Exception):
 
 
 class RunningPrograms:
-    """The programs that run at present. The threads of a campaign share it."""
+    """The programs that run at present. The threads of a campaign share this object."""
 
     def __init__(self) -> None:
         self._lock = Lock()

@@ -79,7 +79,7 @@ SUITES: Final = (
             "*/DRB120-*.f95",  # increments a variable without a value
         ),
     ),
-    Suite("OpenMP Examples", "openmp-examples.tex", undefined=("*/fort_shared_var.*",)),  # as it states
+    Suite("OpenMP Examples", "openmp-examples.tex", undefined=("*/fort_shared_var.*",)),  # as the file states
     Suite(
         "BOTS",
         "common/bots_main.c",
@@ -91,7 +91,7 @@ SUITES: Final = (
             ),
             _bots("fft", "-n", "4096", "-c"),
             _bots("fib", "-n", "20", "-c"),
-            # It prints the layout that it found first, of several with the smallest area.
+            # Prints the layout that it finds first; several layouts have the smallest area.
             _bots("floorplan", "-f", "{suite}/inputs/floorplan/input.5", "-c", free=r"[A-Z ]+"),
             _bots("health", "-f", "{suite}/inputs/health/test.input", "-c"),
             _bots("knapsack", "-f", "{suite}/inputs/knapsack/knapsack-012.input", "-c"),

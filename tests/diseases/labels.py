@@ -6,10 +6,12 @@
 - `kind`: its disease; `healthy`: none
 - `label`: the right first findings of one run; empty: the kind. `nothing`: one run cannot show the disease
 - `scale`: the right verdicts of a sweep; empty: the kind
-- `crowded`: also right, like "too many threads", with more threads than processors or on one processor
-- `gcc`: also right for programs built by gcc, whose static loops and sections the runtime does not see
+- `crowded`: findings that are also right, like "too many threads", if there are more threads than processors
+  or only one processor
+- `gcc`: findings that are also right if gcc builds the program, because the runtime does not see its static
+  loops and sections
 - `compilers`: the families of compilers that can build it and whose runtime shows the disease; empty: all
-- `environment`: variables of its runs, with the disease and cured
+- `environment`: variables of its runs, sick or cured
 
 `advice.csv` lists the kinds of advice that express the cure of a program, if there are any.
 

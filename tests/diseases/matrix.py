@@ -28,7 +28,7 @@ class Judged:
 
     case: Case
     found: str  # kind of the first problem or of the verdict, or NOTHING
-    line: int  # the line that it names; 0: none
+    line: int  # the line that the finding or verdict names; 0: none
     problems: tuple[str, ...]  # kinds, in order
     wall_ns: int = 0  # of the program; for a sweep: of its scope, at the judged number of threads
 

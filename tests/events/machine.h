@@ -23,7 +23,7 @@ struct Style {
     bool ends_worker_waits; // workers report the end of a region's last barrier, unless they end late
     bool names_prior, names_next; // false: null as the prior task at a start, or as the next task at an end
     bool chains; // a completed task names a fresh task as the next one
-    bool switches_stacks; // a thread may continue a task under other suspended tasks before it runs ready ones
+    bool switches_stacks; // a thread may continue a task below other suspended tasks before it runs ready tasks
     bool reports_sync_regions;
     bool joins_ends; // ompt_scope_beginend for constructs that do nothing
     bool free_agents;

@@ -153,8 +153,9 @@ void Machine::run_as_free_agent(int thread, int region, int number_of_task) {
         {.kind = Frame::kExplicit, .task = number_of_task, .region = region});
 }
 
-// Suspends an untied task, and runs its rest on a thread that waits. As in libomp, if the first thread has not left the
-// task yet, that thread reports no end, and the first one reports the completion. Returns false if no thread waits.
+// Suspends an untied task, and runs its rest on another thread, which waits. As in libomp, the other thread reports no
+// end if the first thread has not left the task yet: the first thread then reports the completion. Returns false if no
+// thread waits.
 bool Machine::end_elsewhere(int thread) {
     std::vector<Frame> &frames = threads_[static_cast<size_t>(thread)].frames;
     const int number_of_task = frames.back().task;

@@ -43,8 +43,7 @@ def check_two(case: Case, run_dir: Path, plain: Ended, *programs: Ended) -> None
 def check_recording(case: Case, run_dir: Path, recorded: Ended, *, killed_late: bool = False) -> None:
     """Checks a run directory against the program's own counts.
 
-    killed_late: True if a kill at a moment of real time followed the program's whole output, and perhaps the
-    end of the recording.
+    killed_late: True if the kill followed the whole output of the program, and perhaps the recording's end.
     """
     messages = tool_lines(recorded.stderr)
     assert len(messages) == len(set(messages)) <= MOST_MESSAGES, f"says too much: {messages}"
@@ -76,9 +75,11 @@ def is_recorded(run_dir: Path) -> bool:
 
 
 def n_interrupted(case: Case) -> int:
-    """Returns the largest number of threads that the program's end may interrupt between the statistics of an
-    event and its record in the trace: every thread if another process kills the program, and every other
-    thread if a thread ends it."""
+    """Returns how many threads may have counted an event without a record of it in the trace.
+
+    Another process that kills the program may interrupt every thread between the two. A thread that ends the
+    program may interrupt every other thread.
+    """
     if case.kind.ends != "cut":
         return 0
     return case.threads if case.kind.name == "killed" else case.threads - 1

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The faults, and how each of them ends the program and its recording.
 
-faulty.c makes the first ones itself. surroundings.py and one_run.py make the others:
-killed: SIGKILL at a moment of real time; full-disk, few-files: a file system without room for data or files;
-read-only: a read-only file system; as, nofile, fsize: limits (setrlimit); removed: the run directory is
-removed while the program runs; read: the readers read the run directory while the program runs; two: two
-programs record into one directory.
+faulty.c makes the first faults itself. surroundings.py and one_run.py make the others:
+
+- killed: SIGKILL at a random time
+- full-disk, few-files: a file system without room for data or for files
+- read-only: a read-only file system
+- as, nofile, fsize: limits (setrlimit)
+- removed: the run directory is removed while the program runs
+- read: the readers read the run directory while the program runs
+- two: two programs record into one directory
 """
 
 from __future__ import annotations

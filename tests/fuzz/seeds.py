@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packs the golden runs and other recorded runs as first inputs of the fuzzer, one for each reader.
 
-packed_run.h describes the format, after the byte that selects the reader (fuzz_run.cpp).
+packed_run.h describes the format. A byte before it selects the reader (fuzz_run.cpp).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 RUNS: Final = Path(__file__).parent / "runs"
-"""Recorded runs with files and records that the golden runs lack; see runs/record.py."""
+"""Recorded runs with files and records that the golden runs lack; see record.py."""
 FOUND: Final = Path(__file__).parent / "found.tar.xz"
 """Inputs that fuzzing found, each with lines that no other input executes."""
 GOLDEN: Final = Path(__file__).resolve().parent.parent / "golden"
@@ -68,7 +68,7 @@ def pieces(number: int, content: bytes) -> Iterator[bytes]:
 
 
 def packed(archive: Path) -> bytes:
-    """Returns an archived run as an input, without its reader."""
+    """Returns an archived run as an input, without the byte that selects the reader."""
     parts: list[bytes] = []
     with tarfile.open(archive) as files:
         for entry in files:

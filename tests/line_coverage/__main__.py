@@ -59,7 +59,7 @@ def percent(file: File) -> float:
 
 
 def readers(_: Sequence[str]) -> list[File]:
-    """Returns the readers of run directories, executed by all inputs of the fuzzer."""
+    """Returns the lines of the readers of run directories that the fuzzer's inputs execute, by file."""
     program, profile, inputs = FOLDER / "bin" / "ompass-fuzz-run", FOLDER / "readers", FOLDER / "inputs"
     seeds.write(inputs)
     with tempfile.TemporaryDirectory(prefix="ompass-coverage-") as scratch:
@@ -93,7 +93,7 @@ def readers(_: Sequence[str]) -> list[File]:
 
 
 def package(pytest: Sequence[str]) -> list[File]:
-    """Returns the modules of the package, executed by pytest with these arguments and its subprocesses."""
+    """Returns the lines of the package that pytest with these arguments and its subprocesses execute."""
     coverage = [sys.executable, "-m", "coverage"]
     subprocess.run([*coverage, "erase"], cwd=ROOT, check=True)
     tests = [*coverage, "run", "-m", "pytest", "-p", "line_coverage.saving", *pytest]

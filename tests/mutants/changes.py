@@ -116,7 +116,7 @@ def python_changes(name: str, text: bytes) -> Iterator[Change]:
 
 
 _TIME: Final = 100
-"""Integers from here on are times and sizes, which are not wrong if they change by one."""
+"""Integers of this size or more are times and sizes, which a change by one does not make wrong."""
 
 
 def _other(value: object) -> str:

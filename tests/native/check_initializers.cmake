@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Fails if an object file of a library has a global that is initialized or destroyed at run time: the constructor or
-# destructor of another library may use OpenMP, and thus this library, before such a global exists or afterwards. Run as:
+# Fails if an object file of a library has a global that is initialized or destroyed at run time. A constructor or
+# destructor of another library may use OpenMP, and thus this library, before such a global exists or after its end.
+# Run as:
 #   cmake -D OBJECTS="file;..." -D BEGIN="source;..." -D END="source;..." -D NM= -D READELF= -P check_initializers.cmake
 # BEGIN lists the sources with a constructor function, END the sources with a destructor function; these must work in any
 # order.

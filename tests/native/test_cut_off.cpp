@@ -158,8 +158,8 @@ protected:
         end_wait(*threads_[i], kind);
         cut("the end of a barrier");
     }
-    // A worker that leaves the last barrier may check for the end of the region just before the region ends, and read
-    // the clock just after.
+    // Leaves the last barrier as a worker that checks for the end of the region just before that end, and reads the
+    // clock just after it.
     void leave_barrier_late(uint32_t i) {
         const uint64_t end = std::exchange(instance_->end, 0);
         end_wait(*threads_[i], format::kRegionBarrier);
@@ -210,7 +210,7 @@ protected:
 TEST_P(CutOff, the_states_of_each_thread_fill_its_part_of_the_region) {
     const auto [mode, seed] = GetParam();
     random_.seed(seed);
-    setenv("OMPASS_CPU", "off", 1); // one thread reports all events, so each thread would get its off-CPU time
+    setenv("OMPASS_CPU", "off", 1); // one thread reports all events; its off-CPU time would count for every thread
     begin(mode);
     unsetenv("OMPASS_CPU");
     begin_team();

@@ -112,7 +112,7 @@ protected:
     Topology topology;
 };
 
-// Runs first: if the extension had made the same binding before, it would take this one for its own.
+// Must run first, because the extension takes a binding for its own if it has made the same binding before.
 TEST_F(Binding, leaves_a_thread_that_others_have_bound_in_their_domain) {
     in_a_thread([&] {
         CpuSet one;

@@ -33,7 +33,7 @@ protected:
             if (kept_trace::window_bytes() == bytes) return;
         }
     }
-    // Stores the next window of a thread. The thread has written a checkpoint before it if `checkpoint`.
+    // Stores the next window of a thread. If `checkpoint`, notes a checkpoint that begins in this window.
     void store(uint32_t thread, uint64_t number, uint64_t end, bool checkpoint) {
         window_[0] = {};
         window_[0].magic = format::kExtentMagic;
@@ -69,7 +69,7 @@ TEST_F(KeptTrace, windows_since_the_last_checkpoint_outlast_the_period) {
     store(1, 1, 20, false);
     for (uint64_t i = 0; i < 9; i++) store(0, i, 30 + 50 * i, true);
     EXPECT_EQ(stored(directory_), (Windows{{1, 0}, {1, 1}, {0, 6}, {0, 7}, {0, 8}}));
-    kept_trace::note_checkpoint(1, 2, 440); // one period before it is past, the windows are still needed
+    kept_trace::note_checkpoint(1, 2, 440); // earlier windows are needed for one more period
     store(0, 9, 480, true);
     EXPECT_TRUE(stored(directory_).contains({1, 0}));
     store(0, 10, 550, true);

@@ -213,7 +213,7 @@ TEST(Simulation, TasksGetALockInTheOrderOfTheirRequests) {
 }
 
 TEST(Simulation, TwoLocksOfOneNumberCauseNoDeadlock) {
-    Builder build; // one task holds the lock while its child asks for "the same", as if their numbers were equal
+    Builder build; // a task holds one lock while its child asks for another lock with the same number
     build.program.n_locks = 1;
     const uint32_t implicit = build.region(1)[0];
     build.does(implicit, OpKind::kLock, 0, kAcquire);
@@ -394,7 +394,7 @@ TEST(Simulation, ACutOffDoesNotTurnTasksAtAFullQueueIntoPlainCalls) {
     EXPECT_EQ(run.create_ns, 7 * run.operations.inlined.n);
 }
 
-// Costs recorded by a team of one apply only to a team of one; in other teams its tasks cost as much as deferred ones.
+// Costs that a team of one recorded apply only to such a team. In other teams its tasks cost as much as deferred tasks.
 TEST(Simulation, TasksOfATeamOfOneCostTheSameAsDeferredOnes) {
     Builder build;
     const uint32_t implicit = build.region(1)[0];
@@ -417,7 +417,7 @@ TEST(Simulation, TasksOfATeamOfOneCostTheSameAsDeferredOnes) {
         return simulate(program, machine, *find_policy("libomp"), {n_threads, 1, {}, {}}, changes);
     };
     EXPECT_EQ(run(1, 30, true).wall_ns, 3520u);
-    EXPECT_EQ(run(1, 30, false).wall_ns, 3520 - 2 * 15 - 30 - 20 + 2 * 7u); // at most the cost of the second
+    EXPECT_EQ(run(1, 30, false).wall_ns, 3520 - 2 * 15 - 30 - 20 + 2 * 7u); // the second task loses only its 20 ns
     EXPECT_EQ(run(2, 30, true).work_ns, 3520 - 2 * 15 - 30 - 20u);
     EXPECT_EQ(run(2, 30, true).create_ns, 2 * 50u);
     EXPECT_EQ(run(2, -30, true).work_ns, 3520 + 2 * 15 + 2 * 30u);
@@ -440,7 +440,7 @@ TEST(Creations, TakeLongerWhileAnotherThreadLooksForTasks) {
     Machine machine;
     machine.costs.contended.points = {{1, 0}, {2, 250}};
     const Simulated run = run_one_producer(ProgramTask::kSerialised, machine, {});
-    EXPECT_EQ(run.operations.contended.n, 1u); // then the other thread is busy
+    EXPECT_EQ(run.operations.contended.n, 1u); // afterwards the other thread is busy
     EXPECT_EQ(run.operations.contended.ns, 250u);
     EXPECT_EQ(run.create_ns, 250u);
     EXPECT_EQ(run_one_producer(ProgramTask::kSerialised, machine, {}, 1).operations.contended.n, 0u);

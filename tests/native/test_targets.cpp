@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls the callbacks about devices in made sequences: kinds and operations that no header knows, runtimes without the
-// newer callbacks, kernels on threads of the process, and made buffers of device traces.
+// Calls the callbacks about devices in constructed sequences: kinds and operations that no header knows, runtimes
+// without the newer callbacks, kernels on threads of the process, and synthetic buffers of device traces.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -84,7 +84,7 @@ struct Runtime {
 
 class Targets : public Recording {
 protected:
-    // Ends the recording, and checks that profile and trace have as many target constructs. Returns their rows.
+    // Ends the recording, and checks that profile and trace have equally many target constructs. Returns their rows.
     std::vector<TargetRow> rows() {
         recorder::stop(format::EndReason::kFinalized);
         EXPECT_EQ(validate_run(directory_), std::vector<std::string>{});
@@ -329,9 +329,9 @@ TEST_F(Targets, device_times_come_from_the_buffers_of_the_trace) {
     constexpr unsigned kKernels = 5000; // more than one buffer holds
     for (unsigned i = 0; i < kKernels; i++) MadeDevice::records.push_back(MadeDevice::kernel(one.value, i, i + 10));
     MadeDevice::records.push_back(MadeDevice::transfer(other.value, 100, 125, 4096));
-    MadeDevice::records.push_back(MadeDevice::kernel(12345, 0, 1)); // of no construct that the tool knows
+    MadeDevice::records.push_back(MadeDevice::kernel(12345, 0, 1)); // of an unknown construct
     MadeDevice::records.push_back({}); // invalid
-    MadeDevice::records.push_back(MadeDevice::kernel(other.value, 20, 10)); // its clock ran backwards
+    MadeDevice::records.push_back(MadeDevice::kernel(other.value, 20, 10)); // the device's clock ran backwards
     runtime.finalize(0);
     EXPECT_TRUE(MadeDevice::records.empty());
     const std::vector<TargetRow> found = rows();

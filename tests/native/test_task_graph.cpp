@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the steps of chains with plain copies: while chains branch, end and are compacted, every chain keeps its
-// length and its tasks, and no step is left when all have ended. Tests in Python check whole graphs.
+// Compares chains of steps with plain copies, while chains branch, end and are compacted. Every chain must keep its
+// length and its tasks. When all chains have ended, no step may be left. Tests in Python check whole graphs.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -149,7 +149,7 @@ void run_with_empty_part(ThreadState &thread) {
 TEST_F(Recording, an_untied_task_with_an_empty_first_part_starts_with_its_rest) {
     begin("trace");
     ThreadState &thread = *recorder::thread(format::ThreadKind::kInitial);
-    for (unsigned i = 0; i < 64; i++) run_with_empty_part(thread); // a preemption in a first part costs eight tasks
+    for (unsigned i = 0; i < 64; i++) run_with_empty_part(thread); // > kEmptyParts: preemptions restart the count
     TaskState *task = create(thread, 0x2000, kUntied);
     const uint64_t mark = thread.header->mark;
     start_now(thread, task);
@@ -173,7 +173,7 @@ TEST_F(Recording, an_untied_task_starts_at_the_first_event_of_a_first_part_that_
     TaskState *task = create(thread, 0x2000, kUntied);
     start_now(thread, task);
     ASSERT_EQ(thread.first_part.task, task);
-    EXPECT_EQ(recorder::thread(), &thread); // each event begins so
+    EXPECT_EQ(recorder::thread(), &thread); // each event begins with this call
     EXPECT_TRUE(runs(thread, task));
     EXPECT_EQ(thread.first_part.task, nullptr);
     TaskState *child = create(thread, 0x3000);
@@ -406,8 +406,8 @@ TEST_F(Recording, tasks_that_continue_on_a_thread_with_a_deep_stack_are_read_as_
     EXPECT_LT(seconds_of_walk(directory_, 2), 10 * seconds_of_walk(directory_, 1));
 }
 
-// A task state keeps the id of a dependent task for its successors. If an undeferred task gets the state next, the
-// trace must not give that id to it: a reader would take the resumed task for another one.
+// A task state keeps the id of a dependent task, because the successors need the id. If an undeferred task gets the
+// state next, the trace must not name it by this id: a reader would take the resumed task for another one.
 TEST_F(Recording, an_undeferred_task_resumes_in_the_trace_although_its_state_was_a_dependent_tasks) {
     begin("trace");
     Team team;

@@ -41,7 +41,7 @@ def machine() -> dict[str, Any]:
 
 
 def measuring_code() -> str:
-    """Returns a digest of the code in tests/papers that measures. A change of readers keeps it."""
+    """Returns a digest of the code in tests/papers that measures. Changes of readers do not change it."""
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         if path.name not in READERS and not path.name.endswith("claims.py"):

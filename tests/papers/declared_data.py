@@ -31,19 +31,19 @@ _MEMORY: Final = ("local_bytes", "remote_bytes")
 class SimulatedWithMemory:
     """A step that simulates the calmest trace of a case. Its value is a table with a row per run.
 
-    The columns are those of Simulated, and: `local_bytes` and `remote_bytes` from the own and from other
-    nodes, with their caches; `found_0` and so on, the blocks found in each level of the caches.
+    The columns are those of Simulated, and: `local_bytes` and `remote_bytes`, the bytes from the own node and
+    from other nodes with their caches; `found_0` and so on, the blocks found in each level of the caches.
     """
 
     case: str
     machine: str
-    topology: str  # of a team, with {cores}, the threads of each of `n_sockets`
+    topology: str  # of a team; {cores} stands for the threads on each of `n_sockets`
     n_sockets: int
     policies: Sequence[str]
     threads: Sequence[int]
     n_seeds: int
     variant: str = ""  # name of a machine with other costs
-    memory_of: str = ""  # the machine whose costs of caches and memory it has; empty: its own
+    memory_of: str = ""  # the machine that gives the costs of caches and memory; empty: `machine`
 
     def step(self) -> Step:
         return Step(f"simulate {self.case}{self.variant}", self)

@@ -123,7 +123,7 @@ def best_trace(values: Values, name: str) -> dict[str, int]:
 
 
 def calmest_trace(values: Values, name: str) -> dict[str, int]:
-    """Returns the times of the recording with the shortest span: one disturbed task can make it long."""
+    """Returns the times of the recording with the shortest span: one disturbed task can make a span long."""
     return min(traced(values, name), key=lambda times: times["span_ns"])
 
 
@@ -221,9 +221,9 @@ class Simulated:
     policies: Sequence[str]
     threads: Sequence[int]
     n_seeds: int
-    seeds_of: Mapping[int, int] = field(default_factory=dict)  # if other, by number of threads
+    seeds_of: Mapping[int, int] = field(default_factory=dict)  # exceptions to n_seeds, by number of threads
     variant: str = ""  # name of a machine with other costs
-    costs_ns: Mapping[str, float] = field(default_factory=dict)  # its other costs
+    costs_ns: Mapping[str, float] = field(default_factory=dict)  # the costs that differ
     task_ns: float = 0.0  # mean work of a task, to which the speed of the cores is set; 0: as recorded
 
     def step(self) -> Step:

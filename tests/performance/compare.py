@@ -19,7 +19,7 @@ from performance.record import FORMAT, Record
 
 
 def read_record(path: Path) -> Record:
-    """Raises UsageError if the file is not a record."""
+    """Returns the record in a file. Raises UsageError if the file is not a record."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

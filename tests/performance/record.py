@@ -23,7 +23,7 @@ BENCHMARKS = {
     "reading": ("reading.py", "--repeat"),
     "units": ("bots_units.py", "--rounds"),
 }
-"""Benchmarks that write all samples: the script in tests/benchmarks, and its option for their number."""
+"""Benchmarks that write all samples: script in tests/benchmarks, option for the number of samples."""
 
 _IDENTITY = ("case", "program", "name", "threads", "way", "variant")
 """Keys whose values identify a row of a benchmark."""
@@ -47,7 +47,7 @@ def measure(names: list[str], n_samples: int) -> Record:
 
 
 def samples_in(value: Any, place: tuple[str, ...]) -> dict[str, list[float]]:
-    """Returns all lists of numbers in the output of a benchmark, by their place in it.
+    """Returns all lists of numbers in the output of a benchmark, by their place in the output.
 
     A list of rows of numbers gives a list for each column. Lists with one number are not samples.
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Installs Ompass in a bare system in one of three ways, and uses it as a user would.
 
-The source build also makes a wheel, if it is not given one. The Debian package is made from the wheel, in a
-bare system of its own.
+The source build also makes a wheel, which the other ways use by default. The Debian package is made from the
+wheel, in a bare system of its own.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def run_demo(system: System) -> None:
 
 
 def make_wheel(system: System, wheels: Path) -> None:
-    """Makes the wheel of this system's Python, unless the folder has one."""
+    """Makes the wheel of this system's Python, and copies it into the folder."""
     system.run("cd ompass && ./run wheel $(python3 -c 'import sys; print(\"%d.%d\" % sys.version_info[:2])')")
     wheels.mkdir(parents=True, exist_ok=True)
     for wheel in (system.root / "srv/ompass/dist").glob("*.whl"):

@@ -144,7 +144,7 @@ def cases_of(chosen: Sequence[Pair], ways: Sequence[Way], only: str = "") -> lis
 
 
 class Campaign:
-    """Runs cases with one build of the tool. Runs each program once without it, and keeps that output."""
+    """Runs cases with one build of the tool. Runs each program once alone, and keeps that output."""
 
     def __init__(self, tool: Path, limit_s: float = _LIMIT_S) -> None:
         self._tool = tool
@@ -225,7 +225,7 @@ def _command(case: Case) -> list[str]:
 
 
 def _without_facts(stdout: str) -> str:
-    """Returns all lines but FACTS lines. They must not depend on the schedule."""
+    """Returns all lines but FACTS lines. The returned lines must not depend on the schedule."""
     return "\n".join(line for line in stdout.splitlines() if not line.startswith("FACTS "))
 
 

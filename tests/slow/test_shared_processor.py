@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each of two programs on one processor is preempted half the time, and runs as long as it does alone."""
+"""Each of two programs on one processor is preempted half the time, and gets as much CPU time as alone."""
 
 from __future__ import annotations
 

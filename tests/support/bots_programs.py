@@ -129,7 +129,7 @@ def verify(
 
 @cache
 def built_by_gcc(*programs: str) -> Path:
-    """Builds all versions of these programs (default: of all) with g++; returns their directory."""
+    """Builds all versions of these programs (default: all programs) with g++; returns their directory."""
     folder = COMPILED / "-".join(("bots-gcc", *programs))
     configure = ["cmake", "-G", "Ninja", "-S", str(REPOSITORY / "bots"), "-B", str(folder)]
     configure += ["-DCMAKE_CXX_COMPILER=g++", f"-DBOTS_PROGRAMS={';'.join(programs)}"]

@@ -87,7 +87,7 @@ def examples_in(name: str, page: str) -> list[Example]:
 
 
 def lines_without_likeness(shown: list[str], output: str) -> list[str]:
-    """Returns the shown lines whose words no output line contains, in any order; figures may differ."""
+    """Returns the shown lines for which no output line contains all words. Order and figures may differ."""
     printed = [set(_WORD.findall(line)) for line in output.splitlines()]
     return [line for line in shown if not any(set(_WORD.findall(line)) <= words for words in printed)]
 

@@ -27,7 +27,7 @@ def ext_library() -> Path:
 
 
 def ways_to_load(tool: Path) -> dict[str, dict[str, str]]:
-    """Returns variables that load the tool, the extension or both, by a name. The extension schedules."""
+    """Returns by name the variables that load the tool, the extension or both. The extension schedules."""
     extension = str(ext_library())
     return {
         "tool": {"OMP_TOOL_LIBRARIES": str(tool)},

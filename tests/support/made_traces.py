@@ -71,7 +71,7 @@ class Sleep:
 
 @dataclass(frozen=True)
 class Locked:
-    """Work that holds a lock. `lock` 0: as older traces record it, without its number and its release."""
+    """Work under a lock. `lock` 0: recorded as in older traces, without the lock's number and release."""
 
     ns: int
     lock: int = 1

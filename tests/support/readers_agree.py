@@ -178,7 +178,7 @@ def _parent(task: Task) -> int:
 
 
 def _creation_begins(run_dir: Path) -> dict[int, set[int]]:
-    """Returns the begins of creations by thread, which are the begins of their intervals in SQL."""
+    """Returns by thread the begins of the creation intervals in SQL."""
     begins: dict[int, set[int]] = defaultdict(set)
     for thread, state, _, _, start_ns, *_ in rows_of(run_dir, "stretches"):
         if state == CREATE:

@@ -28,8 +28,8 @@ FIGURES = {
         ("calls", _core.CallRow),
     )
 }
-# An untied task may complete before a thread that left it records this. The profile's duration then lacks the
-# part on that thread, which counts as inclusive time of the thread.
+# An untied task may complete before a thread that left it records its departure. The profile's duration then
+# lacks the part on that thread, which counts as inclusive time of the thread.
 OF_PARTS = ("inclusive_ns", "min_ns", "max_ns")
 OMPT_TASK_UNTIED = 0x10000000
 RELATIVE_TOLERANCE = 0.01
@@ -58,7 +58,7 @@ def task_rows(profile: _core.Run) -> list[_core.ConstructRow]:
 
 
 def warm_up_and_after(profile: _core.Run) -> tuple[list[_core.RegionRow], list[_core.RegionRow]]:
-    """Returns the rows of the first region, a known answer's warm-up, and of all later regions."""
+    """Returns the rows of the first region, the warm-up of a known answer, and the rows of later regions."""
     rows = [row for row in profile.regions if row.construct != OUTSIDE]
     constructs = {row.construct for row in rows}
     assert len(constructs) > 1, f"only {len(constructs)} region construct recorded"

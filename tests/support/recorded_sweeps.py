@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sweeps of small programs, recorded once on two cores, as profiles in small JSON files.
 
-Tests judge these recordings, so the test machine does not matter. This command makes one from a sweep:
+Tests judge these recordings, so the test machine does not matter. This command makes a file from a sweep:
 
     python tests/support/recorded_sweeps.py cilksort-fine.sweep
 """

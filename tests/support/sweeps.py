@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs sweeps for tests, and repeats sweeps whose verdict is wrong, as other programs may disturb them."""
+"""Runs sweeps for tests. Repeats sweeps with a wrong verdict, because other programs may disturb them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def sweep(environment: Mapping[str, str], cwd: Path, name: str, *arguments: obje
 
 
 def judged_quietly(verdict: str, measure: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
-    """Repeats sweeps until a report has this verdict, and returns it. Allows two misses on quiet CPUs."""
+    """Repeats sweeps until a report has this verdict; returns the report. Allows two misses on quiet CPUs."""
     give_up_s = time.monotonic() + PATIENCE_S
     n_misses = 0
     while True:

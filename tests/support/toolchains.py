@@ -88,7 +88,7 @@ class Toolchain:
         )
 
     def missing(self) -> list[str]:
-        """Returns what this toolchain lacks here; an empty list if it is complete."""
+        """Returns the programs and files that this toolchain lacks here; an empty list if it is complete."""
         absent = [tool for tool in (self.cc, self.cxx, self.fc) if tool and shutil.which(tool) is None]
         if not self.runtime_library.is_file():
             absent.append(str(self.runtime_library).removeprefix(f"{REPOSITORY}/"))
@@ -107,7 +107,7 @@ class EmulatedToolchain(Toolchain):
         cwd: Path | None = None,
         timeout_s: float = 60,
     ) -> subprocess.CompletedProcess[str]:
-        """Runs a program. Only the program gets the loader's variables: the emulator cannot load AArch64."""
+        """Runs a program. Only the program gets the loader's variables: the emulator is a native program."""
         loader = {k: v for k, v in self.run_environment(extra).items() if k.startswith("LD_")}
         settings = [word for item in loader.items() for word in ("-E", "=".join(item))]
         return subprocess.run(
@@ -261,8 +261,8 @@ NATIVE_TOOLCHAINS: tuple[Toolchain, ...] = (
         compile_flags=("-fopenmp=libiomp5", f"-I{RUNTIMES / 'llvm-19' / 'include'}"),
         link_flags=(f"-L{_INTEL}",),
     ),
-    # libgomp has no OMPT, so its programs run on libomp, which also exports GOMP_*, under libgomp's file
-    # name.
+    # libgomp has no OMPT. So programs of gcc run on libomp, which also exports GOMP_*, under the file name of
+    # libgomp.
     Toolchain(
         name="gcc-12-libomp-19",
         cc="gcc-12",

@@ -214,7 +214,7 @@ def test_a_memory_access_that_is_slow_only_on_several_threads_is_false_sharing(
 def test_work_outside_of_loops_that_each_thread_does_is_repeated(
     undivided: tuple[int, int], rest_of_growth: int, cause: str
 ) -> None:
-    """Single lines have too few samples to show it. The measured time outside of loops shows it."""
+    """Single lines have too few samples to show the repetition, but the time outside of loops shows it."""
     n, one = undivided
     grown = n - one + rest_of_growth
     lines = {(spot(k, shared=True), MEMORY_USE): (k, 15 + 2 * k) for k in range(20, 25)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ompass finds the quota of control groups in made trees: versions 1 and 2, and all kinds of mounts."""
+"""Ompass finds the quota of control groups in synthetic trees: versions 1 and 2, and all kinds of mounts."""
 
 from __future__ import annotations
 

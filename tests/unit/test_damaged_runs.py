@@ -110,7 +110,7 @@ def test_damage_that_once_crashed_a_reader_no_longer_does(
 
 @pytest.mark.parametrize("content", [b"", bytes(4096), bytes(3 * 4096)], ids=["empty", "header", "extents"])
 def test_run_without_a_written_process_log_is_refused(content: bytes, tmp_path: Path) -> None:
-    """A full disk, a limit or a kill may leave process.log so. The other logs then have no meaning."""
+    """A full disk, a limit or a kill may leave such a process.log. Then the other logs have no meaning."""
     run_dir = golden("killed", tmp_path)
     (run_dir / "process.log").write_bytes(content)
     for read in (open_run, find_missing):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spinning and sleeping waits, slow wake-ups, and teams that are smaller than asked for."""
+"""Spinning and sleeping waits, slow wake-ups, and teams that are smaller than requested."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def test_largest_run_is_the_main_one_when_only_children_recorded(tmp_path: Path)
 
 
 def test_runs_of_other_launches_are_not_children(tmp_path: Path) -> None:
-    """The ranks of a job share one pattern."""
+    """The ranks of a job share one pattern of directory names."""
     own = record(tmp_path / "q-0.ompass", 5)
     child = record(tmp_path / "q-0-2.ompass", 6)
     inner = record(

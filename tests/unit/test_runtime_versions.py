@@ -35,7 +35,7 @@ def runtime_with(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> object:
         (0, "LLVM OMP build compiler: Clang 10.0", "LLVM 10.0", (10, 10)),
         (5, "", "LLVM 19 to 20", (19, 20)),
         (5, "LLVM OMP build compiler: Clang 20.1", "LLVM 20.1", (20, 20)),
-        # Its compiler is of another release.
+        # The compiler of the runtime is of another release.
         (5, "LLVM OMP build compiler: Clang 17.0", "LLVM 19 to 20", (19, 20)),
         (5, "LLVM OMP build compiler: Clang 22.1", "LLVM 19 to 20", (19, 20)),
         (6, "LLVM OMP build compiler: GCC 14.2", "LLVM 21", (21, 21)),

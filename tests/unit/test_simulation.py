@@ -56,7 +56,7 @@ from unit.test_task_graph import bodies, fib
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"
 OUTSIDE_NS = 5  # work outside the region of a synthetic trace
-MANY = 64  # more threads than any made body has simultaneous tasks
+MANY = 64  # more threads than any synthetic body has simultaneous tasks
 FREE = read_machine().with_topology("pack:1 core:64 pu:1")
 
 
@@ -106,7 +106,7 @@ def test_the_program_is_the_same_whatever_the_recorded_schedule(
         assert region_ns(free_run(one, simulated, policy)) == region_ns(free_run(other, simulated, policy))
 
 
-# With these policies a thread that waits in a task runs any other, and the task may continue on any thread.
+# With these policies a thread that waits in a task runs any other task, and the waiting task may move.
 GREEDY = tuple(p for p in POLICIES if p not in ("libomp", "omp_ext", "locality", "strict", "tbb"))
 TWO_SPAWN_TWO: Body = (Spawn((Spawn((Work(1),)), Work(1))),) * 2
 

@@ -77,7 +77,7 @@ private:
     const RunFiles &run_;
     Sampler sampler_;
     std::deque<Source> sources_;
-    std::vector<Source *> heap_; // a heap with the earliest on top
+    std::vector<Source *> heap_; // a heap; the source with the earliest access is on top
     std::vector<std::vector<Totals>> totals_;
     Problem problem_;
 };

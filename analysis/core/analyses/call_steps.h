@@ -7,7 +7,7 @@
 
 namespace ompass {
 
-// Returns the meaning of word 1 of a kCall, such as "sends to rank 1, tag 2".
+// Returns the meaning of word 1 of a kCall record, such as "sends to rank 1, tag 2".
 std::string call_step_text(uint64_t word);
 
 } // namespace ompass

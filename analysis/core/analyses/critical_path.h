@@ -19,7 +19,7 @@ public:
     struct Step {
         uint64_t task;
         uint64_t ticks;
-        uint64_t preempted; // part of `ticks`, unless these exclude it
+        uint64_t preempted; // part of `ticks`, unless TaskGraphOptions::on_processors
         uint64_t start_time; // start of the task
         uint32_t group;
         uint32_t thread;
@@ -29,7 +29,7 @@ public:
 
     explicit StepPool(size_t first_compaction = size_t{1} << 20)
         : next_compaction_(first_compaction), first_compaction_(first_compaction) {
-        steps_.push_back({}); // step 0 is none
+        steps_.push_back({}); // step 0 means none
     }
 
     const Step &operator[](uint32_t step) const { return steps_[step]; }

@@ -48,7 +48,7 @@ struct Operation {
 struct Call {
     size_t first = 0, n = 0;
     bool is_nonblocking = false;
-    std::vector<size_t> awaited; // operations of the requests that it completes
+    std::vector<size_t> awaited; // operations of the requests that the call completes
 };
 
 struct Lane {
@@ -58,7 +58,7 @@ struct Lane {
     uint64_t now = 0;
     bool is_in_call = false; // true: the operations of its current call have begun
     size_t parent = kNone;
-    size_t n_children = 0; // unfinished lanes of the region for which it waits
+    size_t n_children = 0; // unfinished lanes of the region that this lane waits for
     uint64_t children_end = 0, leaving_ns = 0; // latest end of these lanes; RankRegion::leaving_ns
 };
 
@@ -264,7 +264,7 @@ private:
         waiting_.erase(waiting);
     }
 
-    // Raises end_ns to the end of the operation. Returns false if the lane must wait until another one begins.
+    // Raises end_ns to the end of the operation. Returns false if the lane must wait until another operation begins.
     bool ends(size_t number, size_t lane, uint64_t &end_ns) {
         const Operation &operation = operations_[number];
         end_ns = std::max(end_ns, operation.begin_ns);

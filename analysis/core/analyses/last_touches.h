@@ -3,7 +3,7 @@
 // range is a part of one access that no later access has touched. Computes no distances.
 //
 // Most accesses touch exactly one range again. A hash table by the first byte finds that range in one cache line. The
-// ordered set of first bytes finds all other overlaps. It changes only with the bounds of ranges.
+// ordered set of first bytes finds all other overlaps. This set changes only with the bounds of ranges.
 #pragma once
 
 #include <algorithm>
@@ -151,7 +151,7 @@ private:
         size_t hole = place_of(begin);
         while (table_[hole].begin != begin || table_[hole].length == 0) hole = (hole + 1) & mask_;
         if (table_[hole].length == LastTouch::kLong) long_ends_.erase(begin);
-        // Moves later entries into the hole, unless their search starts after it.
+        // Moves later entries into the hole, unless their search starts after the hole.
         for (size_t i = (hole + 1) & mask_; table_[i].length != 0; i = (i + 1) & mask_) {
             if (((i - place_of(table_[i].begin)) & mask_) < ((i - hole) & mask_)) continue;
             table_[hole] = table_[i];

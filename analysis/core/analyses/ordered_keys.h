@@ -80,7 +80,7 @@ private:
         uint64_t keys[kChunkKeys];
     };
 
-    // Returns the number of keys, of n sorted ones, that are at most `key`.
+    // Returns how many of n sorted keys are at most `key`.
     static size_t n_up_to(const uint64_t *keys, size_t n, uint64_t key) {
         return static_cast<size_t>(std::upper_bound(keys, keys + n, key) - keys);
     }

@@ -222,7 +222,7 @@ private:
 // Adds up bins of threads as rows x bins x columns.
 class Tile {
 public:
-    // end_bin: the first bin after the tile or, if that is earlier, after the run.
+    // end_bin: the first bin after the tile or, if the run ends earlier, after the run.
     Tile(const TileRequest &request, uint64_t end_bin, std::vector<uint64_t> &values)
         : request_(request), end_bin_(end_bin), n_columns_(request.n_columns()),
           by_state_(request.dimension == Dimension::kState || request.dimension == Dimension::kOffCpu),
@@ -283,8 +283,8 @@ uint64_t IntervalWatcher::created_at(uint64_t task) const {
 }
 
 void IntervalWatcher::state_interval(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
-    // A thread has one state at a time, so an interval may only begin where the one before it ended. A damaged log can
-    // contradict this in each event: the time and memory for the bins would be the product of bins and events.
+    // A thread has one state at a time, so an interval cannot begin before the end of the previous one. A damaged log
+    // can contradict this at every event. Then filling the bins would take time and memory for bins times events.
     const uint64_t from = std::max(begin, walk.data.shown_until), begin_ns = ns(from), end_ns = ns(end);
     if (end_ns <= begin_ns) return;
     walk.data.shown_until = end;
@@ -440,7 +440,8 @@ Problem Pyramid::watch_window(uint32_t thread, uint64_t begin_ns, uint64_t end_n
     IntervalWatcher::Walk walk(run_, thread, watcher);
     if (after != marks.begin() && !walk.restore(*(after - 1)))
         return {run_.directory, 0, "has a pyramid of another trace"};
-    // A worker outside of regions gets the time since a region's beginning only when it joins, so reads until then.
+    // When a worker joins a region, it reports its time since the begin of the region. This time may lie in the window,
+    // so reads on while the worker is outside of regions.
     const auto has_more = [&] {
         return walk.activity() == Activity::kUnknown || watcher.ns(walk.mark()) < end_ns + kClockSlackNs;
     };

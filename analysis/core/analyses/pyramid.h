@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The time of each thread in bins of equal length, by state, construct, home, depth and kernel, at every zoom. One walk
-// of the trace fills the finest level; coarser levels are sums of finer ones. For still shorter bins it reads events
-// from the last checkpoint before the requested window on, so it never reads a long trace from its begin again.
+// of the trace fills the finest level; coarser levels are sums of finer ones. For bins shorter than the finest, reads
+// only the events after the last checkpoint before the requested window, not the whole trace.
 //
 // In each bin, the states of a thread add up to its recorded time. The shares by construct add up to its work. The
 // shares by home and by depth add up to the same work. Off-CPU intervals are parts of states. Times are nanoseconds
@@ -34,7 +34,7 @@ inline constexpr uint32_t kNoHome = 0xffffff; // implicit tasks, and outside of 
 // The time of one key in one bin.
 struct BinShare {
     static constexpr unsigned kKeyBits = 24;
-    static constexpr unsigned kMostShift = 64 - kKeyBits - 1; // of the length of a bin, which `packed` must hold
+    static constexpr unsigned kMostShift = 64 - kKeyBits - 1; // bins have at most 2^kMostShift ns, to fit into `packed`
     uint64_t packed;
     static BinShare of(uint32_t key, uint64_t ns) { return {ns << kKeyBits | key}; }
     uint32_t key() const { return packed & ((1u << kKeyBits) - 1); }
@@ -91,8 +91,8 @@ struct IntervalSink {
 
 class CreationTimes;
 
-// Passes one thread's intervals and kernels to a sink. Takes creation times from `index` if
-// it covers the whole trace, else looks each one up in `times`.
+// Passes one thread's intervals and kernels to a sink. Takes creation times from `index`, or from `times` if `index` is
+// null.
 class IntervalWatcher : public WalkObserver {
 public:
     struct FrameData {
@@ -225,7 +225,7 @@ using TaskPair = std::pair<uint64_t, uint64_t>; // (predecessor, successor)
 // Thread-safe once it is open.
 class Pyramid {
 public:
-    static constexpr unsigned kMostShift = 55; // a run of 2^55 ns lasts over a year; a bin of a tile is no longer
+    static constexpr unsigned kMostShift = 55; // a run or a bin of a tile has at most 2^55 ns, over a year
 
     // Loads the pyramid stored with the trace, or makes it (threads in parallel). Stores it if `keep`, unless the
     // program still runs. A problem names file and byte; a run without a trace is a problem.

@@ -10,7 +10,7 @@ namespace ompass {
 
 namespace {
 
-constexpr uint64_t kFirstWindowNs = 1'000'000; // first window of a search; each further one is kGrowth times as long
+constexpr uint64_t kFirstWindowNs = 1'000'000; // first window of a search; each further window is kGrowth times as long
 constexpr uint64_t kGrowth = 8;
 
 class MomentSink final : public IntervalSink {

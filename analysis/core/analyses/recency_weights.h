@@ -2,7 +2,7 @@
 // Computes the number of bytes whose last touch is after a given moment. A moment (one access) is a slot. Slots are
 // numbered in order of time. The weight of a slot is the number of bytes whose last touch is in it. Knows no addresses.
 //
-// A tree of sums, level by level in arrays, each node in a cache line; its leaves are the weights:
+// A tree of sums. Each level is an array. The children of a node share a cache line. The leaves are the weights:
 //   levels_[0][i] = sum of weights[i * kLeaves ...];  levels_[k + 1][i] = sum of levels_[k][i * kFanout ...]
 // A query sums only nodes before a slot, so a node gets its sum when its last slot is appended. Therefore an append
 // costs almost nothing, and nodes need no initial value. A query reads, and an update writes, one node per level.
@@ -65,7 +65,7 @@ public:
         __builtin_prefetch(&levels_[0][slot / kLeaves], 1);
     }
 
-    // Removes the slots of weight 0. Makes room for n more slots, and for at least three times the remaining ones, so
+    // Removes the slots of weight 0. Makes room for n more slots, and for at least three times the remaining slots, so
     // the cost per append is constant. Calls rename(new_number, n_used) once, so the caller can renumber its slots.
     // new_number(slot) is defined for slots of weight above 0.
     template <typename Rename>
@@ -73,7 +73,7 @@ public:
         std::vector<uint64_t> used((n_slots_ + 63) / 64);
         std::vector<Slot> before(used.size());
         uint64_t n_used = 0;
-        with_weights([&](auto &weights) { // moves them to the front
+        with_weights([&](auto &weights) { // moves used weights to the front
             for (uint64_t i = 0; i < n_slots_; i++) {
                 if (i % 64 == 0) before[i / 64] = static_cast<Slot>(n_used);
                 const auto weight = weights[i];

@@ -50,8 +50,8 @@ public:
     // writes of other groups invalidate bytes. Other accesses of these groups have no effect.
     void process(std::span<const Access> batch, bool coherent);
 
-    // The stages of process(), for two threads. Call begin_batch() for each batch. Then call find() for it, while
-    // another thread calls count() for the batch before. After the last batch, call begin_batch() and count() again.
+    // The stages of process(), for two threads. Call begin_batch() for each batch. Then call find() for this batch
+    // while another thread calls count() for the previous one. After the last batch, call begin_batch() and count().
     bool has_room(size_t n_accesses) const { return weights_.has_room(found_.size() + n_accesses); }
     void begin_batch(size_t n_accesses); // slow without room: counts all found moves, renumbers moments
     void find(std::span<const Access> batch, bool coherent) { touch_moves_.find(batch, coherent, found_); }
@@ -67,9 +67,9 @@ private:
     void count_move(const Move &move);
 
     Classes classes_;
-    double scale_; // factor from a distance in sampled bytes to one in all bytes
+    double scale_; // factor from a distance in sampled bytes to a distance in all bytes
     TouchMoves touch_moves_;
-    MoveList found_, counted_; // moves of this batch; moves of the batch before, until count()
+    MoveList found_, counted_; // moves of this batch; moves of the previous batch, until count()
     RecencyWeights weights_;
     uint64_t distinct_bytes_ = 0;
     std::vector<ReuseBytes> kernels_;

@@ -19,8 +19,8 @@ namespace {
 class GraphBuilder : public WalkObserver {
 public:
     struct FrameData {
-        uint32_t chain = 0; // chain that its work extends
-        uint32_t own = 0;   // chain for its waits; an undeferred task gets one when it creates a deferred task
+        uint32_t chain = 0; // chain that the task's work extends
+        uint32_t own = 0;   // chain for the task's waits; an undeferred task gets it with its first deferred child
         uint32_t group = 0;
     };
     struct PartData {
@@ -28,7 +28,7 @@ public:
     };
     struct ThreadData {
         uint64_t counted_until = 0;  // end of the work that chains contain
-        uint64_t dispatch_ticks = 0; // time for which the starting task was ready and its thread ran nothing
+        uint64_t dispatch_ticks = 0; // time for which the starting task was ready and the thread ran nothing
     };
     using Walk = ThreadWalk<GraphBuilder>;
     using Frame = Walk::Frame;
@@ -163,7 +163,7 @@ public:
         if (!here) task.data = frame_of(chain_or_new(walk, task));
     }
     void completed(Walk &walk, Frame &task, bool detached) {
-        if (task.kind == Frame::kUndeferred) { // detached: its event completes it
+        if (task.kind == Frame::kUndeferred) { // a detached task; an event completes it
             if (task.data.own) chains_.release(task.data.own);
         } else if (detached) {
             chains_[task.data.chain].detached = true;
@@ -308,8 +308,8 @@ private:
         chains_[chain].now = chains_.copy(chains_[task.below().data.chain].now);
         return chain;
     }
-    // Returns the chain for the task's waits. Makes one for each undeferred task around it as well, because a taskgroup
-    // in any of them waits for tasks created here.
+    // Returns the chain for the task's waits. Also makes such chains for the undeferred tasks around the task, because
+    // a taskgroup in one of those tasks waits for tasks created here.
     uint32_t own_chain(Walk &walk, Frame &task) {
         Frame *around = &task;
         while (!around->data.own) around--;

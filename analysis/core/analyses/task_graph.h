@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work, span and the collapsed task graph of a trace, independent of the threads and times of tasks.
+// Work, span and the folded task graph of a trace, independent of the threads and times of tasks.
 //
-// The chain of a task begins at its creation, or at the end of its last predecessor. After a wait, the task continues
-// the longest of its own chain and the chains for which it waited. Tasks of one construct that were created in one
-// group form a group, so groups form a tree. Tasks below a depth count in the group of their construct at that depth.
+// A chain is work that must run one piece after another. The chain of a task begins at the creation of the task, or at
+// the end of its last predecessor. After a wait, the task continues the longest of its own chain and the awaited tasks'
+// chains. Tasks of one construct that were created in one group form a group, so groups form a tree. Tasks deeper than
+// a limit count in the group of their construct at the limit.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 namespace ompass {
 
 struct TaskGraphOptions {
-    uint32_t depth = 3; // levels of task nesting with separate groups; deeper ones are folded
+    uint32_t depth = 3; // levels of task nesting with separate groups; deeper levels are folded
     std::vector<uint32_t> expanded; // groups whose tasks are listed
     uint64_t max_tasks = 10'000; // most listed tasks, and most listed steps of the critical path
     bool on_processors = false; // work and span exclude preempted time
@@ -29,7 +30,7 @@ struct GraphGroup {
     uint64_t n_tasks = 0; // deferred or implicit tasks that started
     uint64_t n_undeferred = 0;
     uint64_t n_other_thread = 0;
-    uint64_t work_ticks = 0; // undeferred tasks count in the task that they ran in
+    uint64_t work_ticks = 0; // includes the undeferred tasks that ran inside these tasks
     uint64_t create_ticks = 0;
     uint64_t dispatch_ticks = 0;
     uint64_t max_ticks = 0; // longest task
@@ -72,7 +73,7 @@ struct TaskGraph {
     uint64_t span_outside_ticks = 0; // part of span_ticks outside of regions
     uint64_t burdened_ticks = 0; // longest path with the costs of creation and dispatch
     uint64_t n_deferred = 0, n_undeferred = 0, n_dependences = 0;
-    uint64_t n_taskgroup_ends = 0; // each may join more than its group
+    uint64_t n_taskgroup_ends = 0; // in the graph, each may wait for more tasks than its group has
     uint64_t n_dependent_waits = 0; // `taskwait depend`, whose predecessors are not recorded
     uint64_t n_out_of_order = 0; // events that were applied before their cause
     uint64_t n_steps = 0; // steps of the critical path, listed or not
@@ -82,8 +83,8 @@ struct TaskGraph {
     std::vector<GraphTask> tasks; // tasks of expanded groups
 };
 
-// A problem names file and byte; a run without a trace is a problem. Memory: twelve bytes per deferred task, some 250
-// per task between creation and completion, and the steps of chains.
+// Builds the task graph of a run. A problem names file and byte; a run without a trace is a problem. Memory: twelve
+// bytes per deferred task, some 250 per task between creation and completion, and the steps of chains.
 Problem build_task_graph(const RunFiles &run, const TaskGraphOptions &options, TaskGraph &graph);
 
 } // namespace ompass

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chains of a task graph: for each live task the longest chain that leads to it, while it may still become part of
-// the critical path. Owns their memory and references; task_graph.cpp extends them.
+// Keeps for each live task the longest chain that leads to the task, while this chain may still become part of the
+// critical path. Owns the memory and references of chains; task_graph.cpp extends the chains.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace ompass {
 // that chain.
 struct Point {
     uint64_t span = 0;
-    uint64_t burdened = 0; // a separate maximum, perhaps of another chain
+    uint64_t burdened = 0; // length of the longest chain with overheads, which may be another chain
     uint32_t step = 0;
 };
 
@@ -35,12 +35,12 @@ struct GraphRegion {
     uint32_t n_closed = 0; // closed barriers
     bool ended = false;
     Point begin;
-    Point latest; // latest end of a task in it
+    Point latest; // latest end of a task in the region
     std::vector<Barrier> barriers;
     RecordedRegion recorded; // as known so far
 };
 
-// An incomplete task, or one with incomplete descendants.
+// An incomplete task, or a task with incomplete descendants.
 struct Chain {
     uint64_t id = 0, parent_id = 0;
     uint32_t construct = 0, group = 0, thread = 0;
@@ -50,8 +50,8 @@ struct Chain {
     bool complete = false, orphan = false, detached = false;
     GraphRegion *region = nullptr; // null: outside of every region
     Point now = {};
-    Point children = {}; // latest of the direct children that have completed
-    Point descendants = {}; // latest of all descendants that have completed
+    Point children = {}; // latest end of the direct children that have completed
+    Point descendants = {}; // latest end of all descendants that have completed
     uint64_t created = 0, created_latest = 0, started = 0, worked = 0;
 };
 
@@ -96,7 +96,7 @@ public:
         chains_[parent].n_children++;
     }
 
-    // Drops one reference: of the task, when it completes, or of a child.
+    // Drops one reference: the task's own when the task completes, or a child's.
     void release(uint32_t chain) {
         OMPASS_ASSERT(!chain || chains_[chain].refs > 0);
         while (chain && --chains_[chain].refs == 0) {

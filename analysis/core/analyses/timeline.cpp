@@ -66,7 +66,7 @@ public:
     void state_interval(Walk &, format::State state, uint64_t begin, uint64_t end, uint32_t) {
         if (state == format::State::kCreate) emit({SliceKind::kCreate, 0, -1, 0, begin}, end);
     }
-    // Emits an off-CPU interval. If a worker's part of a region ends in it, emits the rest after that end.
+    // Emits an off-CPU interval. If a worker's part of a region ends in this interval, ended_implicit() emits the rest.
     void off_cpu(Walk &walk, const OffCpuInterval &interval) {
         const uint64_t left =
             walk.activity() == Activity::kWait && !walk.part().primary ? region(walk.part().id).end : 0;
@@ -137,8 +137,8 @@ private:
         emit(slice, now);
     }
 
-    // Ends the innermost slice of the kind, and the slices in it. Does nothing if there is none, because it began in a
-    // pause.
+    // Ends the innermost slice of the kind, and the slices in it. Does nothing if the slice began in a pause of the
+    // recording, because then it is not on the stack.
     void pop(SliceKind kind, uint64_t now) {
         const auto found = std::find_if(stack_.rbegin(), stack_.rend(), [&](const auto &s) { return s.kind == kind; });
         if (found == stack_.rend()) return;
@@ -167,7 +167,7 @@ private:
     uint32_t thread_;
     SliceColumns &slices_;
     std::vector<OpenSlice> stack_;
-    OffCpuInterval after_part_ = {}; // the last off-CPU interval, after the end of the worker's part of its region
+    OffCpuInterval after_part_ = {}; // rest of the last off-CPU interval, after the worker's part of its region
 };
 
 } // namespace

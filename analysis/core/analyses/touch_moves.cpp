@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Looks up the last touches of each access's bytes, and replaces them. Most accesses have exactly the range of an
-// earlier one. find() prefetches the entry of that range some accesses ahead.
+// earlier access. find() prefetches the entry of that range some accesses ahead.
 #include "touch_moves.h"
 
 #include <algorithm>

@@ -369,7 +369,7 @@ private:
         account_.wait(task.wait_place).ticks += in_window(task.wait_begin, walk.mark());
         count_last_gap(walk, counted_->wait(task.wait_place), walk.part().data.loop);
     }
-    // Counts the delay of a starting task by its predecessors: from its creation to the end of the last one.
+    // Counts the time from the creation of a starting task to the end of its last predecessor.
     [[gnu::noinline]] void count_dependence(Walk &walk, const Frame &task) {
         const auto dependence = shared_.dependences.find(task.construct);
         if (dependence == shared_.dependences.end()) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recomputes the statistics of a run from its events alone. It implements the tool's rules a second time, to check the
+// Recomputes the statistics of a run from its events alone. Implements the tool's rules a second time, to check the
 // tool's statistics and to replace lost ones. walker.h defines the meaning of events.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace ompass {
 
-// A window in nanoseconds since the start of the run. Times are cut to it. A task, a kernel or a wait for a lock counts
-// if it ends in the window; another wait or a call, if it begins in it; a region, if it overlaps it.
+// A window in nanoseconds since the start of the run. The replay cuts times to the window. It counts tasks, kernels and
+// waits for locks that end in the window, other waits and calls that begin there, and regions that overlap the window.
 struct ReplayWindow {
     uint64_t start_ns = 0, end_ns = ~uint64_t{0};
 };

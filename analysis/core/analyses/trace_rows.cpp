@@ -115,7 +115,7 @@ struct IntervalRows : WalkRows {
     }
 };
 
-// A row is a wait of a task, up to its end or the suspension of the task. Its times exclude tasks that ran in it.
+// A row is a wait of a task, until the wait ends or the task is suspended. Its times exclude tasks that ran meanwhile.
 struct WaitRows : WalkRows {
     struct FrameData {
         uint64_t ticks[format::kStates]; // times by state in the task's current wait
@@ -140,7 +140,7 @@ struct WaitRows : WalkRows {
     void recording_resumed(auto &walk) { walk.current().data = {}; }
 
 private:
-    // `kind`: as reported at the end, because some runtimes are more exact there than at the beginning.
+    // Pushes the row of a wait. `kind`: as reported at the end, because some runtimes are more exact there.
     void end(auto &walk, auto &task, uint32_t kind) {
         if (!task.waiting) return;
         const auto spent = [&](format::State state) { return length(task.data.ticks[static_cast<size_t>(state)]); };

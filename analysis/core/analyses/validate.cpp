@@ -16,7 +16,7 @@ namespace {
 
 using Sentences = std::vector<std::string>;
 
-// Checks that no part of a state exceeds it, and for each parallel construct, in ticks:
+// Checks for each parallel construct that no part of a state is longer than the state, and that, in ticks,
 //   team size x duration  ==  sum of the states + time of inner regions that its threads lead
 void check_identity(const std::vector<ThreadAccount> &accounts, size_t n_definitions, const std::string &source,
                     Sentences &found) {
@@ -55,8 +55,8 @@ void check_identity(const std::vector<ThreadAccount> &accounts, size_t n_definit
 template <typename Slot>
 using Figure = std::function<uint64_t(const Slot &)>;
 
-// A figure on which both accounts must agree. Ticks may differ by 1% of all compared ticks, because clocks differ, and
-// because two threads may date an interval differently. kPart: ticks that another figure includes.
+// A figure on which tool and replay must agree. Ticks may differ by 1% of all compared ticks, because clocks differ,
+// and because two threads may date an interval differently. kPart: ticks that another figure includes.
 template <typename Slot>
 struct Compared {
     std::string name;
@@ -109,7 +109,7 @@ public:
                              std::to_string(sums.replayed) + unit + ".");
     }
 
-    // Compares the figures of each construct. `noun`: its kind.
+    // Compares the figures of each construct. `noun`: the kind of construct.
     template <typename Slot>
     void check_each(std::vector<Slot> ThreadAccount::*slots, const std::string &noun,
                     const std::vector<Compared<Slot>> &list) const {
@@ -123,7 +123,7 @@ public:
     }
 
 private:
-    // `all`: all compared ticks.
+    // Returns the allowed difference. `all`: all compared ticks.
     template <typename Slot>
     uint64_t slack(const Compared<Slot> &one, uint64_t all) const {
         if (one.kind == one.kCount) return one.is_of_gaps ? n_unknown_parts_ : 0;
@@ -186,7 +186,7 @@ void check_states(const Comparison &accounts) {
         accounts.check(accounts.sums<format::RegionSlot>(&ThreadAccount::regions, figure), most,
                        what + " time by more than 1% of all time", " ticks");
     };
-    // The replay does not know when the tasks that started early were created. Idle time ends at a task's creation.
+    // Idle time ends at the creation of a task. The replay does not know this time for tasks that started early.
     constexpr auto kSchedule = static_cast<size_t>(format::State::kSchedule);
     constexpr auto kIdle = static_cast<size_t>(format::State::kIdle);
     for (size_t state = 0; state < format::kStates; state++)
@@ -268,7 +268,8 @@ void check_agreement(const RunFiles &run, const Comparison &accounts) {
     check_states(accounts);
 }
 
-// If a run keeps only the last part of its trace, each thread's part may begin before the common beginning.
+// Returns the ticks that threads recorded before the common beginning of the trace. If a run keeps only the last part
+// of its trace, the part of a thread may begin earlier than that.
 EarlyTicks early_ticks(const RunFiles &run, const std::vector<ThreadAccount> &replayed) {
     EarlyTicks early;
     for (size_t i = 0; i < run.threads.size(); i++) {

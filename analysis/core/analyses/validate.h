@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a run directory: its files, its sums, and the tool's statistics against those that the replay computes.
+// Checks a run directory: its files, its sums, and whether the statistics of the tool and of the replay agree.
 #pragma once
 
 #include <string>

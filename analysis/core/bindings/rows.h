@@ -55,7 +55,7 @@ Column<T> column(const Values &rows, Get get) {
     return to_column<T>(std::move(values));
 }
 
-// Declares the arrays of a list, and moves the vectors that OMPASS_VECTORS declared for the same list into them.
+// Declare the arrays of a list, and move into them the vectors that OMPASS_VECTORS declared for the same list.
 #define OMPASS_ARRAY(type, name, ...) ompass::Column<type> name{};
 #define OMPASS_ARRAYS(R, LIST)                                                                                         \
     struct R : ompass::Columns {                                                                                       \

@@ -47,7 +47,7 @@ const format::GroupLimits &quota(const format::ProcessHeader &process) {
 int64_t throttled(const format::ProcessHeader &process, uint64_t format::GroupLimits::*count) {
     const format::GroupLimits &start = process.groups_at_start, &end = process.groups_at_end;
     if (!start.is_known || !end.is_known) return -1;
-    // The count at the end may be smaller, because the process moved to another group.
+    // The count at the end is smaller if the process has moved to another group.
     return end.*count < start.*count ? 0 : static_cast<int64_t>(end.*count - start.*count);
 }
 

@@ -322,7 +322,7 @@ uint16_t place_of(const TaskProgram &program, uint32_t construct) {
     return static_cast<uint16_t>(found - program.constructs.begin());
 }
 
-// Binds a function that returns a changed program. It raises ValueError if its first number is 0.
+// Binds a function that returns a changed program. The bound function raises ValueError if its first number is 0.
 template <typename... Number, typename... Name>
 void bind_change(nb::module_ &m, const char *name, TaskProgram (*change)(const TaskProgram &, uint16_t, Number...),
                  const char *doc, Name... number_names) {

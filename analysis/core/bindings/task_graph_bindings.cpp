@@ -8,8 +8,8 @@ namespace ompass {
 
 namespace {
 
-// X(type, name, meaning, value): `value` uses the element `from` and the clock. Groups have a last argument, the rule
-// that adds two values.
+// X(type, name, meaning, value): `value` uses the element `from` and the clock. The last argument in OMPASS_GRAPH_GROUP
+// is the rule that adds two values.
 #define OMPASS_GRAPH_GROUP(X)                                                                                          \
     X(uint32_t, number, "index into TaskGraph.groups; 0: the program outside of regions", number, first)               \
     X(std::string, kind, "program, parallel (implicit tasks) or task", kind, first)                                    \

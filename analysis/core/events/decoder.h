@@ -34,8 +34,8 @@ struct EventRecord {
 
 class EventDecoder {
 public:
-    // The state of a decoder between two records. Another decoder of the same log can continue from it. It has no
-    // pointers, so it can be kept in a file.
+    // The state of a decoder between two records. Another decoder of the same log can continue from a bookmark. A
+    // bookmark has no pointers, so it can be kept in a file.
     struct Bookmark {
         uint64_t extent, half; // extents begun, and half-words read from the last one
         uint64_t time, n_records, n_ids; // values at this place
@@ -58,7 +58,7 @@ public:
         for (uint32_t i = 0; i < head.n_codes; i++) at_.codes[i] = thread.checkpoint.code(i);
     }
 
-    // Reads the next record. Returns false at the end of the log (its first zero word) or at a problem. Keeps
+    // Reads the next record. Returns false at the end of the log or at a problem. A zero word ends an extent. Keeps
     // definitions of inline codes instead of returning them.
     [[gnu::always_inline]] bool next(EventRecord &record) {
         while (read_record(record)) {
@@ -187,7 +187,7 @@ private:
             return true;
         }
     }
-    // Sets word 1 of a start in a short form: the id, and the flags of the task's move.
+    // Sets word 1 of a start in a short form: the id, and the flags kOtherCore and kOtherDomain.
     void unpack_start(EventRecord &record) {
         const uint64_t word = record.words[0];
         switch (format::event_kind(word)) {

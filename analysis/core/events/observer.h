@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The events that walker.h reports. An observer derives from WalkObserver and redefines the functions of the events
-// that it needs; none is virtual. It may keep its own data in each frame, part and thread. All times are ticks. Use an
-// observer and its walks on one thread.
+// that it needs; none is virtual. An observer may keep its own data in each frame, part and thread. All times are
+// ticks. Use an observer and its walks on one thread.
 #pragma once
 
 #include "trace_index.h"
@@ -33,7 +33,7 @@ struct TaskFrame {
     bool rescued = false; // runs outside its home because the program would have hung
     int32_t home = -1; // domain in which the extension placed it; -1: unknown
     uint64_t ready = 0, start = 0; // 0: not timed, or began on another thread
-    uint64_t worked = 0; // work on this thread so far, with undeferred tasks; undeferred: owner's at the start
+    uint64_t worked = 0; // work on this thread so far, with undeferred tasks; undeferred: the owner's at the start
     uint32_t to_owner = 0; // distance to owner()
     Data data{};
 
@@ -109,8 +109,8 @@ struct OffCpuInterval {
 
 struct NoData {};
 
-// Ignores every event. `walk` is at the event. Frames and parts that the event ends still exist during the call; those
-// that it begins exist already.
+// Ignores every event. `walk` is at the event. Frames and parts that the event ends still exist during the call; frames
+// and parts that it begins exist already.
 struct WalkObserver {
     using FrameData = NoData;
     using PartData = NoData;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times that the walk of one thread needs from other threads: of the creations of tasks, and of the starts and ends of
-// regions. Walks of one thread after another use this index. A walk in order of time (ordered_walk.h) does not need it.
+// Times that the walk of one thread needs from others: when tasks were created, and when regions began and ended.
+// Walks of one thread after another use this index. A walk in order of time (ordered_walk.h) does not need it.
 #pragma once
 
 #include <functional>
@@ -88,7 +88,7 @@ private:
     std::vector<uint64_t> first_; // number of ids that each thread gave before its first event
 };
 
-// Memory: eight bytes per task or region, four more if creations have no exact time, and some hundred per region.
+// Memory: eight bytes per task or region, four more if creations have no exact time, and some hundred bytes per region.
 struct TraceIndex {
     ById<uint64_t> created; // ticks; 0: not a task, or unknown
     ById<uint32_t> doubt; // ticks from the earliest to the latest possible time

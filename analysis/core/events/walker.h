@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives the events of one thread their meaning; no other file does. A walk dates creations. It keeps the stack of the
-// thread's tasks, its regions, its open kernels and its open state interval. It reports every event to an observer
-// (observer.h). ordered_walk.h walks several threads in order of time.
+// Gives the events of one thread their meaning; no other file does. A walk dates creations. It keeps the thread's stack
+// of tasks, regions, open kernels and open state interval. It reports every event to an observer (observer.h).
+// ordered_walk.h walks several threads in order of time.
 //
-// The tool writes a creation inside a wrapper without a time, and then the create_span that dates it. A creation in a
-// task too short for clock readings has neither a time nor a create_span. In this file, `span` means a create_span.
+// For a creation inside a wrapper, the tool writes a record without a time, and then the create_span that dates the
+// creation. A creation in a task too short for clock readings has neither a time nor a create_span. In this file,
+// `span` means a create_span.
 //
 //   sum of the state intervals  =  time of the last event - time of the first  (if the log has no pause)
 #pragma once
@@ -134,7 +135,7 @@ private:
 };
 
 struct Dependence {
-    uint64_t before = 0, after = 0; // ids of the task that runs first and of the one that waits for it
+    uint64_t before = 0, after = 0; // ids of the task that runs first, and of the task that waits for it
 };
 // Returns zeros if the record is not a dependence.
 inline Dependence dependence_in(const EventRecord &record) {
@@ -204,7 +205,7 @@ public:
     struct Context {
         uint64_t mark = 0;
         Activity activity = Activity::kUnknown;
-        bool after_pause = false; // true once recording has paused; events may then end what began in a pause
+        bool after_pause = false; // true once recording has paused; events may end a task or wait that began in a pause
         uint32_t wait_place = 0, waited_for = 0;
         uint32_t domain = 0; // 1 + argument of the last kDomain; 0: none
         uint32_t placed = 0; // 1 + argument of the kPlaced before the next start; 0: none
@@ -895,7 +896,7 @@ private:
         observer_.recording_resumed(*this);
     }
 
-    // Returns the header of the thread's log; one of zeros if the file has none.
+    // Returns the header of the thread's log; a header of zeros if the file has none.
     const format::ThreadHeader &header() const {
         static constexpr format::ThreadHeader kNone{};
         const format::ThreadHeader *own = run_.threads[thread_].header;

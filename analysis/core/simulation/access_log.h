@@ -20,8 +20,8 @@ public:
 
     size_t size() const { return n_accesses_; }
     size_t n_threads() const { return threads_.size(); }
-    // Returns the reuse distances of the accesses, in order of time and then of threads. Every thread must be in
-    // settings.groups.of_thread. There must be a begin().
+    // Returns the reuse distances. Orders the accesses by time, then by thread. Requires an earlier begin(), and every
+    // thread in settings.groups.of_thread.
     KrdResult reuse(const KrdSettings &settings) const;
 
 private:

@@ -25,8 +25,8 @@ public:
         kInOutAll = 35
     };
 
-    // Adds a clause of `task`. Add all clauses of a task before the clauses of the next task. Calls found(sibling) for each task
-    // for which `task` must wait, possibly repeatedly.
+    // Adds a clause of `task`. Add all clauses of a task before the clauses of the next task. Calls found(sibling),
+    // possibly repeatedly, for each task that `task` must wait for.
     template <typename Found>
     void add(uint32_t task, uint64_t address, uint32_t type, Found found) {
         if (type == kOutAll || type == kInOutAll) return add_for_all(task, found);

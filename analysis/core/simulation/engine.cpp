@@ -122,7 +122,7 @@ void SimulatedRun::continue_task(Thread &thread) {
             note(thread, operation);
             if (!memory_) continue;
             return threads_.wait_for_step(thread, Step::kAccess);
-        case OpKind::kOffCpu: thread.spend(State::kWork, operation.value()); continue; // on any machine
+        case OpKind::kOffCpu: thread.spend(State::kWork, operation.value()); continue; // the same on any machine
         case OpKind::kDetached: task.detached = operation.value() != 0; continue;
         case OpKind::kKernelBegin:
         case OpKind::kKernelEnd:
@@ -285,7 +285,7 @@ void SimulatedRun::end_task(Thread &thread) {
     threads_.wait_for_step(thread, Step::kSearch);
 }
 
-// Completes a task on behalf of a thread, which may have left it.
+// Completes a task on behalf of a thread, which may have left the task.
 void SimulatedRun::complete(uint32_t place, Thread &thread) {
     const LiveTask &ended = tasks_[place]; // remains valid: this function makes no task
     if (team_.completed) team_.completed(ended.task, thread.number, thread.now);

@@ -105,7 +105,7 @@ void SimulatedRun::unpark(Thread &thread, uint64_t now) {
     threads_.unpark(thread, now);
 }
 
-// Sends a parked thread to steal a task. The thread is idle, or may run the task on top of the one in which it waits.
+// Sends a parked thread to steal a task. The thread is idle, or may run the task on top of the task in which it waits.
 void SimulatedRun::wake_thief(uint32_t queue, uint32_t place, uint64_t now) {
     const uint32_t n_domains = terms_.n_domains;
     const uint32_t home = policy_.queues == Queues::kPlaced                     ? ready_.set_of(queue)

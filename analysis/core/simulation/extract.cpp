@@ -56,7 +56,7 @@ public:
         std::vector<Piece> pieces; // pieces of the open state interval
         std::vector<uint32_t> ended; // drafts of ended tasks with such pieces
         uint32_t created_in = 0, created_as = 0; // draft and operation of the last creation
-        uint32_t created_last = kUnknownTask; // the last deferred task
+        uint32_t created_last = kUnknownTask; // the last deferred task that the thread created
         uint64_t preempted_in_creation = 0; // ticks in the last interval of creation
         uint64_t taskloop_iterations = 0; // iterations of the current taskloop, until its first task is created
     };
@@ -357,7 +357,7 @@ private:
             if (n > most[place.first]) most[place.first] = n, program_.lock_places[place.first] = place.second;
     }
 
-    // Numbers the priorities. Beyond the limit of ProgramTask::priority, neighbours share a number.
+    // Numbers the priorities. Beyond the limit of ProgramTask::priority, neighbouring priorities share a number.
     void note_priorities() {
         std::vector<uint64_t> &values = program_.priorities;
         for (const auto &[task, priority] : priorities_) values.push_back(priority);

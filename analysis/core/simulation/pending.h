@@ -27,7 +27,7 @@ public:
     bool waits(uint32_t task) const { return !n_before_.empty() && n_before_[task]; }
     // Records the creation of a task that waits. `place`: its place in TasksInFlight.
     void created(uint32_t task, uint32_t place) { created_[task] = place; }
-    // Calls ready(task, place) for each created task that waited only for this one.
+    // Calls ready(task, place) for each created task that waited only for this task.
     template <typename Ready>
     void completed(uint32_t task, Ready ready) {
         if (n_before_.empty()) return;

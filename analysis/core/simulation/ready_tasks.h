@@ -17,7 +17,8 @@ namespace ompass::simulation {
 
 class ReadyTasks {
 public:
-    // untied: true if all tasks are untied, or the policy runs them as if they were. lock_ns: time for which an operation locks a shared queue.
+    // untied: true if all tasks are untied, or the policy runs them as if they were. lock_ns: time for which an
+    // operation locks a shared queue.
     ReadyTasks(const TaskProgram &program, const Policy &policy, TasksInFlight &tasks, Threads &threads,
                uint32_t n_domains, bool untied, uint64_t lock_ns)
         : policy_(policy), tasks_(tasks), n_threads_(threads.size()), n_domains_(n_domains), untied_(untied),
@@ -55,7 +56,7 @@ public:
     bool is_urgent(uint32_t queue) const { return queue >= first_urgent_; }
     bool is_shared(uint32_t queue) const { return policy_.queues == Queues::kPerDomain || queue >= n_threads_; }
     bool any() const { return n_holding_ != 0; }
-    // Returns the queues that hold tasks: all of them, or with placement the queues of domain `set`.
+    // Returns the queues that hold tasks; with placement, only the queues of domain `set`.
     const NumberSet &holding(uint32_t set) const { return holding_[set]; }
     uint32_t n_sets() const { return static_cast<uint32_t>(holding_.size()); }
 
@@ -103,7 +104,7 @@ public:
     }
     bool is_bound(const LiveTask &task) const { return !task.untied && !untied_; }
     // Returns the number of queues or tasks that a search among n examines. In a program without dependences, a queue
-    // holds only descendants of its owner's task, so the tasks at its ends decide whether the thread may run any.
+    // holds only descendants of its owner's task, so the tasks near its ends decide whether the thread may run any.
     uint32_t search_limit(uint32_t n) const { return no_dependences_ ? std::min(n, kSearchLimit) : n; }
     // Returns the index, in the queue, of a task that the thread may run; kNoQueue: none.
     uint32_t find_allowed(const Thread &thread, uint32_t number, bool newest) const {
@@ -116,7 +117,7 @@ public:
         return kNoQueue;
     }
 
-    // True if the queue, which holds tasks, has one that the thread may run.
+    // True if the thread may run a task of the queue, which must hold tasks.
     bool may_take_from(const Thread &thread, uint32_t number) const {
         return thread.current == kNone || find_allowed(thread, number, false) != kNoQueue;
     }
@@ -142,7 +143,7 @@ private:
 
     static constexpr uint32_t kSearchLimit = 8;
 
-    // Numbers the queues of the program's priorities, the highest first. Returns their number.
+    // Numbers the queues of the program's priorities, the highest first. Returns the number of queues.
     uint32_t number_priorities(const TaskProgram &program) {
         std::vector<bool> is_used(ProgramTask::kMostPriority + 1);
         for (const ProgramTask &task : program.tasks) is_used[task.priority] = true;

@@ -64,7 +64,7 @@ private:
     std::vector<uint32_t> domain_of_;
     std::vector<uint64_t> id_; // by task
     std::vector<uint64_t> ready_; // by task: 1 + ns at which it became ready; 0: at its creation
-    std::vector<Dependence> before_; // by the later task
+    std::vector<Dependence> before_; // sorted by the later task
     uint64_t region_ = 0, last_arrival_ = 0;
     uint32_t team_size_ = 0;
     bool has_tasks_ = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One simulated run. A thread performs work and pays costs at once, because other threads do not see them. A visible
-// step queues, takes or completes a task, or begins a wait. A thread takes it when no other thread has an earlier one.
-// Therefore a task takes about three steps, on any number of threads.
+// One simulated run. A thread works and pays costs at once, because other threads do not see this. They see its steps:
+// a step queues, takes or completes a task, or begins a wait. A thread takes a step when no other thread has an earlier
+// step. Therefore a task takes about three steps, on any number of threads.
 //
 //   engine.cpp         the operations of a task
 //   engine_waits.cpp   waits, barriers and regions

@@ -26,7 +26,7 @@ enum class OpKind : uint8_t {
     kGroupEnd, // waits for all descendants
     kBarrier, // waits for its team and all tasks of the region
     // Waits value() ns at construct() (0: unknown) for a lock without a number or an earlier iteration. If construct()
-    // is kInCall, it is in an MPI call or a target construct instead.
+    // is kInCall, the time is an MPI call or a target construct instead.
     kBlocked,
     kRegion, // runs the parallel region value()
     kAccess, // its kernel reads or writes the data value()
@@ -91,10 +91,10 @@ struct ProgramTask {
     uint32_t first_op = 0;
     uint32_t creator = 0;
     uint16_t construct = 0; // number in TaskProgram::constructs
-    uint16_t depth = 0; // levels of creation between it and its region
+    uint16_t depth = 0; // levels of creation between the task and its region
     int16_t home = -1; // domain in which the extension placed it; -1: none
     uint8_t flags = 0;
-    uint8_t priority = 0; // higher ones run first; recorded ones are numbers in TaskProgram::priorities, from 1 on
+    uint8_t priority = 0; // higher first; recorded ones ascend from 1 as in TaskProgram::priorities
 };
 static_assert(sizeof(ProgramTask) == 16);
 

@@ -33,7 +33,7 @@ struct Terms {
         if (factor == kOne) return work_ns;
         return static_cast<uint64_t>(static_cast<unsigned __int128>(work_ns) * factor >> 32);
     }
-    // True for a task of a team of one that keeps its recorded times. These include the cost of running it at once.
+    // True for a task of a team of one that keeps its recorded times, which include the cost of running it at once.
     bool is_as_recorded(const ProgramTask &task) const {
         return all_inline_ && changes.as_recorded && task.flags & (ProgramTask::kSerialised | ProgramTask::kDependent);
     }

@@ -17,8 +17,8 @@ using format::State;
 
 inline constexpr uint32_t kNoQueue = ~0u, kNoThread = ~0u;
 
-// The next step of a thread: an operation of its task, or a search for a task. Operations differ by kind to save a
-// second branch. kEvent, the event of a detached task, is a step of no thread.
+// The next step of a thread: an operation of its task, or a search for a task. Operations have different steps by kind,
+// to save a second branch. kEvent is the event of a detached task, which belongs to no thread.
 enum class Step : uint8_t { kCreate, kEnd, kAccess, kOther, kSearch, kEvent };
 
 struct alignas(64) Thread { // one cache line of the host
@@ -82,8 +82,8 @@ public:
     }
     uint32_t n_parked() const { return n_parked_; }
     uint64_t &ns(State state) { return ns_[static_cast<size_t>(state)]; }
-    // Returns the parked threads of a domain. With `bound`, these wait in a task, and may run only certain tasks on top
-    // of it; else they have no task.
+    // Returns the parked threads of a domain. If `bound`, returns the threads that wait in a task and may run only
+    // certain tasks on top of it; else the threads without a task.
     const NumberSet &parked_in(uint32_t domain, bool bound) const { return parked_[2 * domain + bound]; }
 
 private:

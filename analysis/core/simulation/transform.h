@@ -33,10 +33,10 @@ TaskProgram spread(const TaskProgram &program, uint16_t construct, uint32_t leas
 // phases that end with a wait. The result bounds the gain from dependences in place of the waits.
 TaskProgram join_phases(const TaskProgram &program, uint16_t construct);
 
-// Replaces taskwaits of the same tasks, except the last, with the dependences that the declared data of kernels
-// require: a task depends on tasks of earlier phases that wrote data that it touches, or touched data that it writes. A
-// taskwait remains if, in the phase before or after it, the waiting task touches data itself or creates tasks without
-// declared data.
+// Replaces the taskwaits in tasks of `construct`, except the last, with the dependences that the declared data of
+// kernels require. A task depends on tasks of earlier phases that wrote data that it touches, or touched data that it
+// writes. A taskwait remains if, in the phase before or after it, the waiting task touches data itself or creates tasks
+// without declared data.
 TaskProgram depend_on_data(const TaskProgram &program, uint16_t construct);
 
 // Makes the deferred tasks of `construct` untied.
@@ -55,11 +55,11 @@ TaskProgram balance_loop(const TaskProgram &program, uint16_t construct);
 // Turns the loop into a taskloop: the first thread creates n_tasks tasks of equal work and waits for them.
 TaskProgram loop_to_tasks(const TaskProgram &program, uint16_t construct, uint32_t n_tasks);
 
-// Makes the chunks of the loop `factor` times as large, which saves chunk_ns for each chunk fewer.
+// Makes the chunks of the loop `factor` times as large, which saves chunk_ns for each omitted chunk.
 TaskProgram enlarge_chunks(const TaskProgram &program, uint16_t construct, uint32_t factor, uint32_t chunk_ns);
 
-// Divides the loops between the threads of a team of n_threads, with more implicit tasks if it is larger than the
-// recorded one. A static loop keeps the places of its work: each thread takes its share of the iterations, and the
+// Divides the loops between the threads of a team of n_threads. Adds implicit tasks if this team is larger than the
+// recorded team. A static loop keeps the places of its work: each thread takes its share of the iterations, and the
 // iterations in one recorded part are equally long. A dynamic or guided loop gives each chunk to the first thread that
 // is free, and the chunks in one recorded part are equally long. Instances that do anything but work do not change.
 TaskProgram share_loops(const TaskProgram &program, uint32_t n_threads);

@@ -68,7 +68,8 @@ private:
     std::map<uint64_t, Range> ranges_; // by first byte
 };
 
-// Returns, by task, the accesses of each descendant of a task of the construct, including its own descendants'.
+// Returns the accesses of each descendant of the construct's tasks, by task. Each list includes the accesses of the
+// task's own descendants.
 std::vector<std::vector<uint32_t>> accesses_below(const TaskProgram &program, uint16_t construct) {
     std::vector<bool> below(program.tasks.size());
     for (uint32_t task = 1; task < program.tasks.size(); task++) {

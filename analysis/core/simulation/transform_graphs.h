@@ -11,8 +11,8 @@
 namespace ompass::simulation {
 
 // The replays of graphs. A graph is the deferred tasks that one task creates up to its next wait or barrier, with the
-// dependences between them. Its place is the constructs of the creating task, of the wait and of the first task. The
-// graphs at a place are alike if they have the same constructs in the same order, with the same dependences.
+// dependences between them. The constructs of the creating task, of the wait and of the first task identify its place.
+// The graphs at a place are alike if they have the same constructs in the same order, with the same dependences.
 struct GraphShape {
     uint64_t n_graphs = 0; // replayed graphs: all except the first of each creator
     uint64_t n_tasks = 0; // tasks of the largest of these graphs

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The content of a check: the figures of both sides, their intervals, and the verdict with its reason.
 
-The time decides. If the time stays open, because other programs disturb it, the work on processors may still
-show that a program became worse: it contains no preempted time. Work alone never shows that a program did not
-become worse, because waits may have grown.
+The time decides. If other programs disturb the runs, the verdict on the time may stay open. The work on
+processors may still show that a program became worse, because this work contains no preempted time. Work
+alone never shows that a program did not become worse, because waits may have grown.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def evidence_of(
     n_looks: int,
     alternating: bool = False,
 ) -> Evidence:
-    """Returns the evidence from the runs of both sides. `traced`: runs that count only for exact figures.
+    """Returns the evidence from the runs of both sides. `traced`: runs whose measured time does not count.
 
     `alternating`: runs with the same index belong to one round; otherwise, the start times decide.
     """

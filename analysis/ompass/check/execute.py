@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records both sides in rounds until the verdict is certain or a limit is reached.
 
-Owns the order of runs. Each round runs both sides once, in random order. Thus every difference of equal sides
-is as likely as its opposite, whatever else the machine does.
+Owns the order of runs. Each round runs both sides once, in random order. Thus, if the sides are equal, every
+difference is as likely as its opposite, whatever else the machine does.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ompass.packed import is_packed, unpacked
 from ompass.readers.run import is_run_directory, runs_in
 
 TRACED_ROUNDS = 3
-"""Rounds for the exact figures: their times do not count. The median excludes one disturbed run."""
+"""Rounds that record traces, for the span and the simulated time. The median excludes one disturbed run."""
 
 
 @dataclass(frozen=True, slots=True)

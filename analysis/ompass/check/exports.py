@@ -4,7 +4,7 @@
 - Markdown, for a comment on a pull request or the summary of a job
 - JUnit XML: one test case, for the verdict
 - the custom JSON of github-action-benchmark (`customSmallerIsBetter`), which draws a value over commits
-- Bencher Metric Format, the same for bencher.dev
+- Bencher Metric Format, for the same purpose on bencher.dev
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ def _rows(table: Table) -> list[str]:
 
 
 def _text(text: str) -> str:
-    """Returns text in which Markdown has no special characters."""
+    """Returns text with Markdown's special characters escaped."""
     return _SPECIAL.sub(r"\\\1", visible(text))
 
 
 def _code(text: str) -> str:
-    """Returns text as code, fenced by more backticks than it contains in a row."""
+    """Returns text as Markdown code, fenced by more backticks than the text contains in a row."""
     shown = visible(text)
     fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", shown)), default=0))
     blank = " " if "`" in shown else ""

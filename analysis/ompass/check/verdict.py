@@ -3,11 +3,11 @@
 
 Owns the rounds after which the command looks at the result, and the probability of error. Repeated looks find
 a difference by chance sooner or later, so each look may use only a part of the probability. After a look, the
-interval of the ratio after / before allows one of
+interval of the ratio after / before decides the verdict:
 
 - *worse*: the interval lies above 1, and the estimate is at least the minimum difference above 1
 - *better*: the same in the other direction
-- *not worse*: the interval lies below 1 + the minimum difference, and no drift can hide a larger one
+- *not worse*: the interval lies below 1 + the minimum difference, and no drift can hide a larger difference
 - *open*: none of these
 """
 
@@ -22,25 +22,27 @@ from ompass.comparison.metrics import possible_drift
 from ompass.metrics.significance import Ratio, groups_ratio, least_rounds_p, rounds_ratio
 
 FALSE_WORSE: Final = 0.001
-"""Probability that a figure of an equal program is called worse, over all looks. People examine each case."""
+"""Probability, over all looks, that a figure of equal programs is called worse. People examine each case."""
 
 FALSE_NOT_WORSE: Final = 0.005
-"""Probability that a figure of a program that is worse by the minimum difference is called not worse."""
+"""Probability that a figure is called not worse although it is worse by the minimum difference."""
 
 MINIMUM: Final = 0.02
 """Least relative difference of times that counts."""
 
 LEAST_REPEATS: Final = 7
-"""With fewer rounds, equal sides are disjoint by chance too often: 1/924 for six, above FALSE_WORSE."""
+"""With fewer rounds, all times of a side exceed those of an equal side by chance too often: in six rounds,
+with probability 1/924, which is above FALSE_WORSE."""
 
 MOST_ROUNDS: Final = 640
-"""This many rounds decide if runs scatter by 8%. Quiet machines need fewer; the time limit also applies."""
+"""Enough rounds for a verdict if the times of runs scatter by 8%. Quiet machines need fewer rounds; the time
+limit also applies."""
 
 FIRST_LOOK: Final = 7
 """On a quiet machine, seven rounds show that a program is not worse."""
 
 LOOK_FACTOR: Final = 2**0.5
-"""Each look has this many times the rounds of the last one: more looks cost certainty, and rarely help."""
+"""Factor of the rounds from one look to the next. More looks cost certainty, and rarely help."""
 
 DISTURBED_PART: Final = 0.25
 """If other programs disturbed this part of the runs, they are the reason for an open verdict."""
@@ -74,7 +76,7 @@ def judge(
     have changed between the sides.
     """
     errors = FALSE_WORSE / n_looks, FALSE_NOT_WORSE / n_looks
-    # Few rounds may all agree by chance. The test of groups stays valid for alternating sides.
+    # Few rounds may all agree by chance. The test of groups is also valid for alternating sides.
     in_rounds = alternating and least_rounds_p(len(before)) <= errors[0]
     low, high = ((rounds_ratio if in_rounds else groups_ratio)(before, after, error) for error in errors)
     ratio = Ratio(low.estimate, low.low, high.high)
@@ -97,6 +99,7 @@ def rounds_needed(judgement: Judgement, n_rounds: int) -> int:
         return 2 * n_rounds
     half_width = math.log(ratio.high / ratio.low) / 2
     wanted = math.log1p(judgement.minimum)
-    # A verdict needs an interval without one of the two limits; the farther one is easier to exclude.
+    # A verdict needs an interval that excludes 1 or 1 + the minimum. The value farther from the estimate is
+    # easier to exclude.
     distance = max(abs(math.log(ratio.estimate)), abs(wanted - math.log(ratio.estimate)), wanted / 2)
     return max(n_rounds + 1, math.ceil(n_rounds * (half_width / distance) ** 2))

@@ -43,7 +43,7 @@ _EPILOG = """
   ompass dump t.ompass --kinds                      list the kinds of events
 """
 
-_SLICE_EVENTS = 4_000_000  # read at once, which limits memory to a few hundred MB
+_SLICE_EVENTS = 4_000_000  # events read at once: limits memory to a few hundred MB
 _EVENT_BYTES = 8  # assumed mean size of an event, to estimate the number of events from the log size
 
 

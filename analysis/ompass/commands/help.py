@@ -2,9 +2,10 @@
 """Adapts typer: the texts of --help, and the conversion of values.
 
 Owns the layout of the first screen of `ompass` and of the page of each command. The words come from the
-commands, which state them once for --help and the manual pages. Converts values that need no check; typer
-converts all others. typer 0.29 always loads pydantic to convert values, which takes 80 ms. Earlier versions
-convert values without pydantic, and ignore these conversions.
+commands, which state them once for --help and the manual pages.
+
+Converts plain values itself, because typer 0.29 loads pydantic for every conversion, which takes 80 ms. typer
+converts values that need a check. Earlier versions of typer need no pydantic, and ignore these conversions.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class _NeedsTyperError(Exception):
 
 
 class PlainValues:
-    """A base of typer's commands that converts plain values without typer: text, defaults, paths."""
+    """A mixin for typer's commands: converts plain values (text, defaults, paths) without typer."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]

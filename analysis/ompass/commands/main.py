@@ -198,7 +198,7 @@ def _check_program(name: str) -> None:
 
 
 def run_and_exit(command: Callable[[], object]) -> None:
-    """Runs a command, and turns its errors into messages and exit codes. It may return an exit code."""
+    """Runs `command`, which may return an exit code. Turns its errors into messages and exit codes."""
     prepare_streams()
     try:
         status = command()

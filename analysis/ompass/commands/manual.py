@@ -63,7 +63,7 @@ def _page(context: Any, title: str, version: str, see_also: Iterable[str]) -> st
 
 def _entries(entries: Iterable[tuple[str, str]]) -> Iterator[str]:
     for name, text in entries:
-        name = _escaped(name).replace("|", "|\\:")  # long names may be broken here
+        name = _escaped(name).replace("|", "|\\:")  # a line may end after each |
         yield from (".TP", f".B {name}", _escaped(" ".join(text.split())))
 
 

@@ -62,7 +62,7 @@ _EXIT_NOT_RECORDED = 125
 _MOST_HZ = 10_000
 _DUMP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "URG")  # as in ompt_tool/src/options.cpp
 _MOST_LINES = 4
-_MOST_SECONDS = 10  # for names of child processes; the first command that reads them stores the rest
+_MOST_SECONDS = 10  # to store names (a later command stores the rest), and until other ranks have ended
 _MOST_SECONDS_TO_BEGIN = 1  # from the end of the first rank until all others have a run directory
 _THREADS = re.compile(r"[1-9]\d*(,[1-9]\d*)*")
 
@@ -443,7 +443,7 @@ def _produced(directory: str, before: set[Path], pid: int, launch: str) -> Produ
 
 
 def _after(produced: ProducedRuns, first: FirstRun, limits: Limits, shown: Shown) -> bool:
-    """Shows the run as the user requested. Returns True if this has read the run."""
+    """Shows the run as the user requested. Returns True if it has read the main run, or all ranks."""
     if produced.main is None:
         reason = why_nothing(first.program, first.plan, first.ending, os.environ)
         raise CannotRecordError("nothing was recorded", *reason)
@@ -493,7 +493,7 @@ def _say_recorded(produced: ProducedRuns, shown: Shown) -> None:
 
 
 def _keep_names(directories: Iterable[Path | None]) -> None:
-    """Stores the names of recorded runs, before the program changes. Stops at an interrupt."""
+    """Stores the names of recorded runs, before the program is rebuilt. Stops at an interrupt."""
     from ompass.keeping.names import keep_names_of  # slow to load
 
     with contextlib.suppress(KeyboardInterrupt):

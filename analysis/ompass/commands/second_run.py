@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The advice of `ompass run`: predicts the gain of changes of the program from a trace.
 
-Records the trace by a second run of the program if the first run was a profile, and announces it. Owns the
+If the first run was a profile, announces a second run of the program, and records the trace by it. Owns the
 order of these steps; launch/second_run.py decides whether the program may run again.
 """
 

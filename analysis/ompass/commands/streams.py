@@ -23,7 +23,7 @@ from ompass.errors import OutputError
 from ompass.packed import shown_text
 from ompass.plain_text import json_text, visible
 
-if TYPE_CHECKING:  # imported where they are needed: they are slow to load, and --help needs none of them
+if TYPE_CHECKING:  # slow to load, so only the functions that need them import them
     from rich.progress import Progress
 
     from ompass.reports.terminal import TerminalConsole

@@ -49,7 +49,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The changes at one number of threads; if the sides are not sweeps, at one number for each side."""
+    """The changes at one number of threads. If the sides are not sweeps, each side has its own number."""
 
     threads_before: int
     threads_after: int
@@ -141,7 +141,7 @@ def compare_sides(before: Side, after: Side, scope: Scope, least: float | None =
 
 
 def _repeat(contents: Ranks, time_ns: int) -> Repeat[Place]:
-    """Returns one run; of a job, the sums over its ranks."""
+    """Returns the figures of one run; for a job, the sums over its ranks."""
     works = [work_of(content) for content in contents]
     places = dict.fromkeys(place for work in works for place in work)
     counts = Counter[str]()
@@ -166,7 +166,7 @@ def _sum_of_work(parts: Sequence[WorkOf]) -> WorkOf:
 
 
 def _further_times(contents: Ranks) -> dict[str, int]:
-    """Returns the further times of a run; of a job, the work on processors, if all ranks have it."""
+    """Returns the further times of a run; for a job, only the work on processors, if all ranks have it."""
     times = [further_times(content.run, content.breakdown) for content in contents]
     names = [name for name in times[0] if len(times) == 1 or name == WORK_ON_PROCESSORS]
     return {name: sum(time[name] for time in times) for name in names if all(name in time for time in times)}
@@ -200,7 +200,7 @@ def _efficiencies(
 def _stacks(
     before: Stacks | None, after: Stacks | None, places: Iterable[Place], pairs: Sequence[Pair]
 ) -> tuple[Stacks, Stacks] | None:
-    """Returns the samples of both sides; owners and functions of the first have the names of their partners.
+    """Returns the samples of both sides. Owners and functions of the first side get their partners' names.
 
     `places`: all constructs of the first side.
     """
@@ -225,9 +225,9 @@ def _owner(place: Place | None) -> str:
 def _renamed(
     repeats: Iterable[Repeat[Place]], pairs: Iterable[Pair], after: Iterable[Place]
 ) -> list[Repeat[Place]]:
-    """Returns the runs of the first side; their constructs have the places of their partners.
+    """Returns the runs of the first side, with each construct at the place of its partner.
 
-    A removed construct must not count as the one that is now at its place.
+    A removed construct must not count as another construct that is now at its place.
     """
     name = {pair.before: pair.after for pair in pairs}
     used = set(after)
@@ -335,5 +335,5 @@ def _traced_times(run: Run) -> dict[str, int]:
     try:
         graph = read_task_graph(run.path, depth=1, on_processors=knows_switches(run))
         return {SPAN: graph.region_span_ns, SIMULATED: simulate(run.path).predictions[0].run.wall_ns}
-    except OmpassError:  # a damaged trace, or one without tasks: the profile is enough to compare
+    except OmpassError:  # a damaged trace, or a trace without tasks: the other figures are enough
         return {}

@@ -27,7 +27,7 @@ from ompass.scaling.metrics import WorkOf
 Key = TypeVar("Key", bound=Hashable)
 
 SIGNIFICANT_P: Final = 0.02
-"""With 2% each, 1.5% of all sets of 100 pairs of equal builds have more than 5 that are called different."""
+"""At 2% for each pair of equal builds, more than 5 of 100 pairs are called different in 1.5% of cases."""
 
 MINIMUM_ALTERNATING: Final = 0.01
 """Least relative difference of alternating runs. Equal builds differ by some tenths of a percent, because
@@ -47,7 +47,7 @@ MINIMUM_SINGLE: Final = 0.10
 """Least relative difference of single runs that is not called noise."""
 
 MANIFOLD: Final = 2.0
-"""Both sides include the cost of recording, so that cost alone changes no figure by this factor."""
+"""Both sides include the cost of recording, so this cost alone does not change a figure by this factor."""
 
 LEAST_ROUNDS: Final = 10
 """With fewer rounds, the test of groups decides more often than the test of rounds, and stays valid:
@@ -150,7 +150,7 @@ class Change(Generic[Key]):
 
     @property
     def is_manifold(self) -> bool:
-        """True if one side is a multiple of the other, or only one side has the figure."""
+        """True if one side is at least MANIFOLD times the other, or only one side has the figure."""
         low, high = sorted((self.before_median, self.after_median))
         return high >= MANIFOLD * low and high > 0
 
@@ -241,7 +241,7 @@ Run = TypeVar("Run", bound=Started)
 def in_rounds(before: Sequence[Run], after: Sequence[Run]) -> tuple[tuple[Run, ...], tuple[Run, ...]] | None:
     """Returns both sides in the order of rounds; None unless the runs alternate.
 
-    They alternate if the first two runs, the next two, and so on, are one of each side.
+    They alternate if the first two runs are of different sides, and the next two, and so on.
     """
     order = sorted(
         [(r.start_ns, 0, r) for r in before] + [(r.start_ns, 1, r) for r in after], key=lambda run: run[:2]

@@ -24,7 +24,7 @@ _COMPARED: Final = ((0.3, (0,)), (0.4, (1, 2)), (0.3, (-3, -2, -1, 3, 4, 5, 6)))
 """The parts of the source around a construct that are compared: weight, and distances in lines."""
 _ALIKE_IN_FUNCTION: Final = 0.3  # least similarity of a pair in one function
 _ALIKE_ANYWHERE: Final = 0.6  # least similarity of a pair in different functions
-_MOST_COMPARED: Final = 20_000  # most pairs whose lines are compared; so many take a second
+_MOST_COMPARED: Final = 20_000  # most pairs whose lines are compared; this takes a second
 _TOKEN: Final = re.compile(r"\w+|[^\w\s]")
 
 

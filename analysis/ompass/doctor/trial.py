@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tries a runtime: a small program with tasks runs on it, under the tool and under the extension.
 
-No compiler is needed: a Python process calls the functions that compilers call. It runs apart from the
-doctor, so a runtime that crashes cannot harm the doctor.
+No compiler is needed: a Python process calls the runtime functions that compiled programs call. A runtime
+that crashes cannot harm the doctor, which is another process.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from ompass.system import answer_of
 _LIMIT_S: Final = 20.0
 N_REGIONS: Final = 2
 N_TASKS: Final = 200
-"""Tasks of each region. The extension schedules only the second region: no file refers to task functions."""
+"""Tasks of each region. The extension schedules only the second region: the program finds the task functions
+by dlsym, so the extension notices only in the first region that tasks exist."""
 
-# The first of two threads creates tasks and waits for them. A call goes to the first preloaded library that
-# has the function, as in a program that is linked with the runtime, the last preloaded library.
+# The first of two threads creates tasks and waits for them. The runtime is the last preloaded library. A call
+# goes to the first preloaded library that has the function, as in a program that is linked with the runtime.
 _PROGRAM: Final = f"""
 import ctypes as c
 runtime = c.CDLL(None)
@@ -70,7 +71,7 @@ def problem_of_tool(runtime: Path, tool: Path) -> str:
 
 
 def problem_of_extension(runtime: Path, extension: Path) -> str:
-    """Runs the small program with the extension. Returns the problem; empty if it ran the tasks."""
+    """Runs the small program. Returns the problem; empty if the extension ran the tasks of one region."""
     with tempfile.TemporaryDirectory() as folder:
         settings = {"OMP_EXT_SCHEDULE": "1", "OMP_EXT_STATISTICS": "1", "OMP_EXT_DOMAINS": "1"}
         answer = _run((extension, runtime), settings, folder)

@@ -79,7 +79,7 @@ def _device_rows(run: Run, several: bool) -> Iterator[Spec]:
 
 
 def _joined(slices: Sequence[Slice], gap_ns: int) -> Iterator[tuple[str, int, int]]:
-    """Yields kind, begin and end of the intervals; joins close ones of one kind."""
+    """Yields kind, begin and end of the intervals; joins intervals of one kind less than `gap_ns` apart."""
     kind, begin_ns, end_ns = "", 0, 0
     for one in slices:
         following = _kind_of(one)

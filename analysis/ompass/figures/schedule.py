@@ -190,7 +190,7 @@ def _home_colours(bars: list[_Bar]) -> dict[str, str]:
 
 
 def _construct_colours(bars: list[_Bar]) -> dict[str, str]:
-    """Returns colours by label; only the constructs with most time in the window have their own."""
+    """Returns colours by label; only the constructs with most time in the window have their own colour."""
     time: Counter[str] = Counter()
     for bar in bars:
         if bar.kind not in _FIXED_COLOURS:

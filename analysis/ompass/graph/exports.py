@@ -2,7 +2,7 @@
 """Writes the folded task graph for other programs: GraphML (Gephi, yEd, networkx) and DOT (Graphviz).
 
 Nodes are groups, or single tasks if a group is expanded; edges are creations and dependences. `critical_ns`
-marks the critical path in GraphML, red in DOT.
+marks the critical path in GraphML; in DOT, this path is red.
 """
 
 from __future__ import annotations

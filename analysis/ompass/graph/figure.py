@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Speed-up bounds from work and span: an upper bound for any schedule, a lower bound for greedy ones."""
+"""Speed-up bounds from work and span: an upper bound for any schedule, a lower bound for greedy schedules."""
 
 from __future__ import annotations
 

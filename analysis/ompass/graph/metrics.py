@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Computes speed-up bounds and critical constructs of a task graph, and folds the graph until it is readable.
 
-Folding merges a group deeper than `depth` into a group at that depth: into its ancestor if both have the same
-construct (a recursion), else into a sibling of the ancestor with the group's construct. If there is no such
-sibling, folding adds one. Folding preserves all sums.
+Folding merges each group deeper than `depth` into a group at that depth. This is the group's ancestor if both
+have the same construct (a recursion). Otherwise, it is the ancestor's sibling with the group's construct;
+folding adds this sibling if necessary. Folding preserves all sums.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ def _preempted_ns(row: RegionRow) -> int:
 
 
 def _late_ns(row: RegionRow) -> int:
-    """Returns the part of _preempted_ns outside of MPI, where it delays the rank."""
+    """Returns the part of _preempted_ns outside of MPI calls. This part delays the rank."""
     return _preempted_ns(row) - row.mpi_preempted_ns
 
 

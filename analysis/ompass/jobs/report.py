@@ -22,7 +22,7 @@ _SHOWN: Final = {
     "processors": "processors",
     "computation": "computation",
 }
-"""The efficiencies in the table, with its titles."""
+"""The efficiencies in the table, with the titles of their columns."""
 _PARTS: Final = ("instructions", "ipc", "frequency")
 _CURES: Final = {
     "mpi_load_balance": "distribute the work over the ranks by its cost",

@@ -43,7 +43,7 @@ class Measured:
 
     contents: tuple[ReportContent, ...]  # by rank
     time_ns: int  # of its longest rank
-    factors: tuple[Factor, ...]  # multiplicative; empty if the MPI calls of several ranks were not recorded
+    factors: tuple[Factor, ...]  # multiplicative; empty for several ranks without recorded MPI calls
     computation: Computation
 
 
@@ -52,14 +52,14 @@ class JobPoint:
     """The jobs with one number of ranks and of threads per rank. Figures are means over the jobs."""
 
     n_ranks: int
-    n_threads: int  # of the rank with most
+    n_threads: int  # of the rank with the most threads
     n_all_threads: int
     jobs: tuple[Measured, ...]
     time_ns: float
     low_ns: int
     high_ns: int
     speedup: float  # time of the reference / own time
-    efficiencies: dict[str, float | None]  # the multiplicative ones, by key
+    efficiencies: dict[str, float | None]  # by key: all factors, and the global efficiency
     computation: dict[str, float | None]  # computational scaling and its parts
 
     @property
@@ -195,7 +195,7 @@ def _means(jobs: Sequence[Measured]) -> dict[str, float | None]:
 
 
 def _cause(points: Sequence[JobPoint]) -> str:
-    """Returns the factor that fell most from the first to the last point, if that costs enough."""
+    """Returns the factor that fell most from the first to the last point; empty if it fell too little."""
     first, last = points[0].efficiencies, points[-1].efficiencies
     falls = {key: share(last.get(key) or 0.0, first.get(key) or 0.0, 1.0) for key in CAUSES if last.get(key)}
     key = min(falls, key=lambda name: falls[name], default="")

@@ -25,7 +25,7 @@ from ompass.symbols.kept import packed_names, write_packed
 from ompass.symbols.location import SourceFiles
 from ompass.symbols.resolver import Location, Resolver, Resolvers, identity
 
-_MOST_BYTES: Final = 1_000_000  # of the names file; a larger one has no source lines
+_MOST_BYTES: Final = 1_000_000  # of the names file; a file that would be larger has no source lines
 _LONGEST_LINE: Final = 240
 _AROUND: Final = (((20, 60), (8, 8)), ((4, 44), (4, 4)))
 """Source lines before and after constructs, and before and after samples; fewer if the file is too large."""
@@ -40,7 +40,7 @@ def _with_names(run: Run, resolver: Resolver) -> Resolver:
     """Returns the resolver; if no names of the run are kept, keeps all names first."""
     if not resolver.is_kept:
         n_problems = len(resolver.problems)
-        with contextlib.suppress(OmpassError):  # damaged samples: the command that needs them reports that
+        with contextlib.suppress(OmpassError):  # damaged samples: the command that needs them reports this
             keep_all_names(run, resolver)
         del resolver.problems[n_problems:]
     return resolver
@@ -50,7 +50,7 @@ def keep_names_of(directories: Iterable[Path], limit_s: float = math.inf) -> Non
     """Keeps the names of these runs. Skips runs that cannot be read, and all runs after the time limit.
 
     The first command that reads a skipped run keeps its names. Runs with the same modules, such as the ranks
-    of a job, get equal names files, each with the names of all of them.
+    of a job, get equal names files, each with the names of all these runs.
     """
     end_s = time.monotonic() + limit_s
     resolvers = Resolvers()
@@ -77,9 +77,9 @@ def keep_names_of(directories: Iterable[Path], limit_s: float = math.inf) -> Non
 class _Alike:
     """Runs with the same modules. Their resolvers share all answers."""
 
-    run: Run  # the first one
+    run: Run  # the first run
     resolver: Resolver
-    directories: list[Path]  # of those whose names are complete
+    directories: list[Path]  # of the runs whose names are complete
 
     def keep(self) -> None:
         packed = _packed_with_lines(self.run, self.resolver) if self.directories else b""
@@ -109,7 +109,7 @@ def _look_up_all(run: Run, resolver: Resolver) -> bool:
 
 
 def keep_names(run: Run, resolver: Resolver) -> None:
-    """Stores the resolver's answers, if the run has ended, its program is known, and some are new.
+    """Stores the resolver's answers if some are new, the run has ended, and its program is known.
 
     Does nothing if the directory is not writable.
     """

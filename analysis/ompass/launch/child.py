@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a program as if it were started directly (streams, signals, exit status), or measures it.
 
-Owns the forwarding of signals. Call its functions from the main thread, before other threads exist: a thread
-that does not block signals would receive them. numpy starts such threads when it is imported.
+Owns the forwarding of signals. Call these functions from the main thread, before other threads exist: other
+threads do not block the signals, and would receive them. numpy starts such threads when it is imported.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def _on(cpus: Collection[int]) -> Iterator[None]:
     own = os.sched_getaffinity(0)
     try:
         if cpus:
-            os.sched_setaffinity(0, cpus)  # the program inherits them
+            os.sched_setaffinity(0, cpus)  # the program inherits this affinity
         yield
     finally:
         os.sched_setaffinity(0, own)

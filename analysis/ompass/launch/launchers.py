@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the program that an MPI launcher starts: `mpirun -n 4 ./solver` starts ./solver.
 
-Owns the names of launchers, and of the options that take values.
+Owns the names of launchers, and of their options that take values.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def is_launcher(name: str) -> bool:
 
 
 def position_of_program(command: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Returns the position of the program that the command starts: 0 unless it is a launcher.
+    """Returns the position of the program that the command starts: 0 unless the command is a launcher.
 
     Also returns 0 if no word after a launcher names a program.
     """

@@ -29,7 +29,7 @@ INSTALL_LIBOMP = (
 _RUNTIME_PREFIXES = ("GOMP_", "GOACC_", "omp_", "acc_")
 # Functions that no runtime replaces correctly: target regions, teams, task events, and loops with both
 # dependences and unsigned 8-byte bounds (LLVM's runtimes fail an assertion after such a loop).
-# The tool defines some of them, and ends a program that calls one through a library loaded later.
+# The tool defines some of them, and ends a program that calls such a function from a library loaded later.
 _NOT_REPLACED = re.compile(
     r"GOMP_(target|teams|loop_ull_doacross|doacross_ull)\w*|GOACC_\w+|omp_fulfill_event_?"
 )
@@ -65,7 +65,7 @@ class Plan:
     runtime: Runtime | None  # the recorded runtime, if known
     wrappers: bool
     libraries: tuple[Path, ...] = field(default=())  # preloaded, in order
-    recording: frozenset[Path] = frozenset()  # those that only record: the tool, and the library for MPI
+    recording: frozenset[Path] = frozenset()  # libraries that only record: the tool, and the library for MPI
 
 
 def plan_recording(
@@ -99,7 +99,7 @@ def plan_recording(
             "MPI calls are not recorded and count as work: this processor has no libompass_mpi.so"
         )
     if wrappers or substitute is not None or (with_mpi and for_mpi):
-        # Needed without wrappers, too: the tool keeps libgomp from binding the main thread, and records MPI.
+        # Without wrappers, the tool still keeps libgomp from binding the main thread, and records MPI calls.
         preload.append(tool)
     if with_mpi and for_mpi:
         preload.append(for_mpi)
@@ -113,7 +113,7 @@ def plan_recording(
         )
     if preload:
         variables["LD_PRELOAD"] = _preloaded(preload, environ.get("LD_PRELOAD", ""))
-    # Set as well, because a runtime linked into the program looks for tools here first.
+    # Set in addition to LD_PRELOAD: a runtime linked into the program looks for tools here first.
     variables["OMP_TOOL_LIBRARIES"] = _joined([tool], environ.get("OMP_TOOL_LIBRARIES", ""))
     variables["OMPASS_WRAPPERS"] = "on" if wrappers else "off"
     if substitute is not None and any(runtime.kind == "libgomp" for runtime in program.runtimes):
@@ -336,7 +336,7 @@ def other_tools(program: Program, tool: Path, environ: Mapping[str, str]) -> lis
 
 
 def _offers_tool(path: Path) -> bool:
-    # The extension also defines the function, but calls the function of the tool that follows.
+    # The extension also defines this function, but only calls the function of the next tool.
     return _defines(path, "ompt_start_tool") and not runtime_kind(path.name) and not _is_extension(path)
 
 

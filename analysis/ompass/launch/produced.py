@@ -108,7 +108,7 @@ def remove_existing(pattern: str, environ: Mapping[str, str]) -> None:
 def new_launch(environ: Mapping[str, str]) -> str:
     """Returns a value of OMPASS_LAUNCH for child processes: the enclosing launches, and a new one.
 
-    Ranks of an MPI job share the name pattern and a parent, but not a launch.
+    Separate launches may share the name pattern, as on the hosts of an MPI job.
     """
     own = f"{os.getpid():x}.{time.time_ns():x}.{os.urandom(4).hex()}"
     return f"{environ[LAUNCH]}/{own}" if environ.get(LAUNCH) else own
@@ -171,7 +171,7 @@ def find_produced(pattern: str, before: set[Path], pid: int, launch: str) -> Pro
         return ProducedRuns(None, ())
     ranks = _ranks(new, metas)
     own = [path for path in new if metas[path].pid == pid]
-    # A process that replaced itself with exec has several runs; the one with most data is the main one.
+    # A process that replaced itself with exec has several runs; the run with most data is the main one.
     main = max(own or ranks[:1] or new, key=_bytes_of)
     return ProducedRuns(main, tuple(path for path in new if path != main), ranks)
 

@@ -56,7 +56,7 @@ class Program:
 
     @property
     def is_static(self) -> bool:
-        """Linked without a dynamic loader, so no library can be loaded into it."""
+        """True if it is linked without a dynamic loader, so no library can be loaded into it."""
         return self.elf is not None and not self.elf.is_dynamic
 
     @property

@@ -199,7 +199,7 @@ def _wait_for_plan(environ: Mapping[str, str]) -> list[str] | None:
             return parts
         if not is_led and waited_s > _CLAIM_S:
             return None
-        time.sleep(max(_POLL_S, waited_s / 8))  # rarely, as all ranks on the host take its time
+        time.sleep(max(_POLL_S, waited_s / 8))  # ever longer: all ranks on the host wait in this loop
 
 
 def _read(path: str) -> list[str] | None:

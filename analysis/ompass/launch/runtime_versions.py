@@ -3,7 +3,7 @@
 
 Owns the list of tested releases. Recording does not depend on the version: the tool and the extension look
 for functions, and the doctor tries them. LLVM's runtimes do not state their release. This module derives it
-from the functions that a release added, and from the compiler (usually of that release).
+from the functions that a release added, and from the compiler, which usually has the same release.
 """
 
 from __future__ import annotations

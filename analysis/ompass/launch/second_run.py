@@ -36,9 +36,9 @@ _State = Mapping[Path, tuple[int, int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The state that a program can change: its input's position, and files in its directory and arguments."""
+    """State that a program can change: the position of its input, files in its directory and arguments."""
 
-    offset: int  # of standard input; -1: it has none
+    offset: int  # position of standard input; -1: it is not a file
     files: _State
 
     @classmethod
@@ -126,7 +126,7 @@ def _input_offset() -> int:
 
 
 def _input_can_be_read_again(offset: int) -> bool:
-    """True if standard input is closed, /dev/null, a terminal, or a file, which is set to `offset`."""
+    """True if standard input is closed, /dev/null, a terminal or a file. Sets a file back to `offset`."""
     try:
         status = os.fstat(0)
     except OSError:

@@ -115,13 +115,12 @@ class Breakdown:
         return WaitTimes.sum(t.waiting for t in self.threads)
 
     def share(self, part_ns: float) -> float:
-        """Returns a part over the thread-time, 0 to 1; 0 in an empty scope."""
+        """Returns `part_ns` as a share of the thread-time, 0 to 1; 0 in an empty scope."""
         return share(part_ns, self.thread_time_ns)
 
 
 def program_ns(run: Run) -> int:
-    """Returns the time of the whole program: the recorded time plus the processor time before the
-    recording."""
+    """Returns the time of the whole program: the recorded time, plus the earlier processor time."""
     return run.wall_ns + run.earlier_cpu_ns
 
 
@@ -134,8 +133,8 @@ def time_breakdown(
 ) -> Breakdown:
     """Returns the breakdown of `scope`.
 
-    `regions` lists the parallel constructs of Scope.REGION. `groups` maps construct numbers to the one
-    that represents them (several addresses of one source line); missing numbers represent themselves.
+    `regions` lists the parallel constructs of Scope.REGION. `groups` maps the number of a construct to the
+    number that represents it, because one source line may have several addresses; other numbers stay.
     A run without any parallel region falls back to Scope.PROGRAM.
     """
     groups = groups or {}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Efficiencies of an MPI job with OpenMP threads: POP's multiplicative and additive ones, and TALP's.
+"""Efficiencies of an MPI job with OpenMP threads, by the two models of POP (products and sums), and by TALP.
 
-Owns the formulas: pure functions of the times of each rank. With R the time of the job (its longest rank),
-and for each rank U its useful time (work, the mean over its threads) and N its time outside of MPI:
+Owns the formulas: pure functions of the times of each rank. R is the time of the job (its longest rank). For
+each rank, U is its useful time (work, the mean over its threads), and N its time outside of MPI:
 
     hybrid efficiency  =  avg U / R  =  MPI efficiency * OpenMP efficiency
     MPI efficiency     =  avg N / R  =  load balance (avg N / max N) * communication (max N / R)
@@ -10,8 +10,8 @@ and for each rank U its useful time (work, the mean over its threads) and N its 
 
     1 - avg U / R      =  losses in MPI, in regions and in serial parts, each over R        (additive)
 
-All threads of a rank wait while it is in MPI outside of parallel regions; within regions, each thread counts
-for itself. docs/ranks.md explains each efficiency.
+While a rank is in MPI outside of parallel regions, all its threads count as waiting; within regions, each
+thread counts separately. docs/ranks.md explains each efficiency.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class RankTimes:
 
     @property
     def outside_mpi_ns(self) -> float:
-        """N."""
+        """N: the time outside of MPI, the mean over the threads."""
         return self.wall_ns - self.mpi_ns
 
     @property
@@ -320,7 +320,7 @@ def _serial_mpi_ns(run: Run, outside: Sequence[RegionRow]) -> tuple[int, int]:
 
 
 def _unequal_ns(region: RegionShare, n_threads: int) -> int:
-    """Returns the sum over threads of (most work and MPI time of a thread - own)."""
+    """Returns the sum over threads of (largest work and MPI time of any thread - own)."""
     busy = [thread.states.work_ns + thread.states.mpi_ns for thread in region.threads]
     return max(busy, default=0) * max(n_threads, len(busy)) - sum(busy)
 

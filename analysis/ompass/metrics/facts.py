@@ -38,7 +38,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class LateTasks:
-    """Tasks that should start earlier than the program's priorities allow, by simulation."""
+    """Tasks that a simulation would start earlier than the program's priorities allow."""
 
     construct: int
     gain: float  # part of the time that the program would save
@@ -140,7 +140,7 @@ class Facts:
 
     @property
     def n_processors(self) -> float:
-        """Number of processors that the threads could use at a time: one each, or fewer if allowed fewer."""
+        """Number of processors that the threads could use at a time, at most one for each thread."""
         return min(self.n_threads, self.n_allowed or self.n_threads)
 
     @property
@@ -205,13 +205,13 @@ class Facts:
         return max(waited_ns - self.processor.preempted_ns * (self.n_threads - 1), 0.0)
 
     def idle_ns(self, regions: tuple[RegionShare, ...]) -> float:
-        """Returns the time without work in these regions that the program causes."""
+        """Returns the idle time in these regions that the program causes."""
         return self.of_program(sum(r.states.idle_ns for r in regions))
 
     def of_program(self, waited_ns: float) -> float:
         """Returns the part of waiting time that the program causes.
 
-        If threads of the run share processors, returns all of it, because sharing could explain any part.
+        If threads of the run share processors, returns all of it, because the effect of sharing is unknown.
         """
         return waited_ns if self.crowded else self.unexplained(waited_ns)
 
@@ -222,7 +222,7 @@ class Facts:
         return sum(r.states.work_ns + r.states.create_ns for r in regions) / wall_ns if wall_ns else 0.0
 
     def lacks_work(self, regions: tuple[RegionShare, ...]) -> bool:
-        """True if processors lacked work there."""
+        """True if too few threads had work in these regions to use all processors."""
         return self.n_active(regions) < thresholds.ACTIVE_PART * self.n_processors
 
     def serialised(self, regions: tuple[RegionShare, ...]) -> bool:

@@ -37,7 +37,7 @@ _YIELD: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A finding on a job; its construct is one of `rank`, which is -1 without a construct."""
+    """A finding on a job. `rank` is the rank whose construct it names; -1 without a construct."""
 
     finding: Finding
     rank: int = -1
@@ -216,7 +216,7 @@ def _excess(facts: JobFacts, time_ns: Callable[[JobFacts, RankFacts], float]) ->
 
 
 def _of_running(facts: JobFacts, rank: RankFacts) -> float:
-    """Returns the time of the rank's work, plus the waits for processors that this work has on average."""
+    """Returns the time of the rank's work, plus the waits for processors that as much work has on average."""
     return _running_ns(rank) * (1 + _waits_per_work(facts))
 
 
@@ -447,7 +447,8 @@ KINDS: Final = (
 )
 """All kinds of problems of jobs, in the order in which the kinds of a family are tried."""
 LEADING: Final = ("one_core", "crowded_hosts")
-"""Kinds that distort all other figures. If the most expensive finding is one, it precedes those on ranks."""
+"""Kinds that distort all other figures. If the most expensive finding on the job has one of these kinds, it
+precedes the findings on ranks."""
 
 
 def find_job_causes(facts: JobFacts) -> tuple[Found, ...]:

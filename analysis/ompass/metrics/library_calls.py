@@ -27,7 +27,7 @@ from ompass.model import (
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A device that the runtime initialized. One that changed between two initializations appears twice."""
+    """A device that the runtime initialized. It appears again if it changed before another initialization."""
 
     number: int
     type: str  # the runtime's name
@@ -73,7 +73,7 @@ class TargetTotals:
     from_bytes: int
     n_alloc: int
     alloc_bytes: int
-    n_repeated: int  # part of n_to: host memory that had gone to the device before
+    n_repeated: int  # part of n_to: the same host memory as in an earlier transfer to the device
     repeated_bytes: int
     n_device_kernels: int
     device_kernel_ns: int

@@ -57,7 +57,7 @@ class WaitTimes:
 
 
 def wait_times(rows: Sequence[RegionRow], source: str) -> WaitTimes | None:
-    """Returns the waits in one thread's rows, whose times come from `source`; None if it lacks states.
+    """Returns the wait times in one thread's rows; None if `source`, the source of the times, lacks states.
 
     Sleep in sync outside of locks counts as waking: the thread is entering a region or leaving a barrier.
     """
@@ -100,7 +100,7 @@ def knows_switches(run: Run) -> bool:
 
 
 def of_rows(rows: Sequence[RegionRow], source: str) -> Presence | None:
-    """Returns the sum of one thread's rows, whose times come from `source`; None if `source` is empty."""
+    """Returns the sum of one thread's rows; `source` is the source of their times. None if it is empty."""
     if not source:
         return None
     whole, work = CpuTimes(), CpuTimes()
@@ -127,8 +127,9 @@ def sum_presence(parts: Iterable[Presence | None]) -> Presence | None:
 
 
 def with_rest(known: Presence | None, thread: ThreadRow, rest_ns: int, wall_ns: int) -> Presence | None:
-    """Returns `known` plus the rest of the run, which no row covers. The thread counts as blocked before its
-    start and after its end.
+    """Returns `known` plus the rest of the run, which no row covers.
+
+    The thread counts as blocked before its start and after its end.
     """
     if not thread.cpu_source:
         return None

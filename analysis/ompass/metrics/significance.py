@@ -33,7 +33,7 @@ _EXACT_ROUNDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """The times after over the times before. The interval is infinite if the runs are too few for it."""
+    """The ratio of the times after to the times before. Too few runs have an infinite interval."""
 
     estimate: float
     low: float
@@ -41,7 +41,7 @@ class Ratio:
 
 
 def rounds_p(before: Sequence[float], after: Sequence[float]) -> float:
-    """Returns the two-sided p-value of rounds. Raises ValueError unless both sides have as many times."""
+    """Returns the two-sided p-value of rounds. Raises ValueError if a side has more times."""
     # Rounded, because logarithms of equal ratios may differ in their last bits.
     differences = [round(b - a, 12) for a, b in zip(_scaled(before), _scaled(after), strict=True)]
     ranks = _doubled_ranks([abs(d) for d in differences])
@@ -86,9 +86,9 @@ def least_groups_p(n: int, m: int) -> float:
 def adjusted_for_many(p_values: Sequence[float]) -> list[float]:
     """Returns p-values adjusted for their number (Benjamini and Hochberg 1995), in the same order.
 
-    Among tests with an adjusted value of at most p, the share of false ones is at most p on average. If no
-    figure differs, an adjusted value of at most p has at most the probability p. Both hold for independent
-    and for positively dependent tests.
+    Among the tests with an adjusted value of at most p, the share of false discoveries is at most p on
+    average. If no figure differs, the probability of any adjusted value of at most p is at most p. Both hold
+    for independent and for positively dependent tests.
     """
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     adjusted = [0.0] * len(p_values)
@@ -128,7 +128,7 @@ def _doubled_ranks(values: Sequence[float]) -> list[int]:
 
 @functools.lru_cache(maxsize=256)
 def _signed_sums(ranks: tuple[int, ...]) -> tuple[float, ...] | None:
-    """Returns the probability of each sum of positive ranks; None for many ranks."""
+    """Returns the probability of each sum of positive ranks; None for more than _EXACT_ROUNDS ranks."""
     if len(ranks) > _EXACT_ROUNDS:
         return None
     ways = [1.0] + [0.0] * sum(ranks)

@@ -26,7 +26,7 @@ class _FineTasks:
     work_ns: float  # mean work of a task on a processor
     cost_ns: float  # mean cost of creation and dispatch
     deferred: float  # share of deferred tasks
-    copies: bool  # True if creating a task takes so long that it copies data
+    copies: bool  # True if creating a task takes so long that it must copy data
 
 
 def too_fine(facts: Facts) -> Iterator[Evidence]:
@@ -130,7 +130,7 @@ def _too_fine(facts: Facts, fine: _FineTasks) -> Evidence:
 
 
 def _tasks_did(task: ConstructTotals, work_ns: float) -> str:
-    """Returns the mean work as in the table of constructs, and its part on a processor if it is smaller."""
+    """Returns the mean work as in the table of constructs, and the work on a processor if it is smaller."""
     mean = duration(task.mean_work_ns)
     running = f" ({duration(work_ns)} on a processor)" if duration(work_ns) != mean else ""
     return f"{count(task.n_completed)} tasks did {mean} of work each{running}"

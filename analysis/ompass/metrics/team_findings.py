@@ -63,7 +63,7 @@ def smaller_team(facts: Facts) -> Iterator[Evidence]:
 
 
 def _n_possible(facts: Facts, region: RegionShare) -> int:
-    """Returns the number of threads that the region could have had: those requested, one per processor."""
+    """Returns the possible number of threads of the region: as requested, but at most one per processor."""
     largest = max((r.max_team_size for r in facts.breakdown.regions), default=0)
     n_asked = region.n_requested or facts.n_wanted or largest
     # A missing thread has no binding, so all processors of the process count.

@@ -211,7 +211,7 @@ def _barriers_inside(facts: Facts, region: RegionShare) -> bool:
 
 
 def _n_inner_barriers(facts: Facts) -> int:
-    """Returns how often threads met inner barriers. gcc reports region ends alike, so they are subtracted."""
+    """Returns how often threads met inner barriers, without region ends, which gcc programs report alike."""
     n_met = sum(w.n_waits for w in facts.waits if w.kind.endswith("barrier"))
     return n_met - sum(r.n_instances * len(r.threads) for r in facts.breakdown.regions)
 
@@ -278,7 +278,7 @@ def loop_imbalance(facts: Facts) -> Iterator[Evidence]:
 
 
 def _uneven(loop: LoopTotals, lost: str) -> str:
-    """Returns the sentence about unequal shares that cost this part of the thread-time."""
+    """Returns the sentence about unequal shares, which cost `lost` of the thread-time."""
     most, mean = duration(loop.max_thread_ns), duration(loop.mean_thread_ns)
     behind_one_ns = len(loop.threads) * (loop.max_thread_ns - loop.mean_thread_ns)
     if 2 * behind_one_ns < loop.imbalance_ns:
@@ -298,7 +298,7 @@ _FIXED_LOOPS: Final = frozenset({"loop", "static loop", "sections"})
 
 
 def _cure_of(loop: LoopTotals, n_threads: int) -> str:
-    """Returns the cure for unequal shares; empty if it is the usual one."""
+    """Returns the cure for unequal shares; empty for the usual cure."""
     each = share(loop.n_iterations, loop.n_led)
     if loop.kind not in ("sections", "workshare") and 0 < each < n_threads:
         return (

@@ -71,11 +71,11 @@ THROTTLED_SHARE: Final = 0.05
 """The same limit for threads that a control group's quota throttled."""
 
 CROWDED: Final = 1.05
-"""Thread-time that exceeds the processors' time by this factor shows more threads than processors."""
+"""Thread-time that exceeds the processors' time by this factor shows that threads share processors."""
 
 HEAVILY_CROWDED: Final = 8
 """With this many threads for each processor, `oversubscribed` comes first, whatever other findings cost: a
-thread that waits for another one mostly waits for that thread's turn on a processor."""
+thread that waits for another thread mostly waits until that thread gets a processor."""
 
 CROWDED_SHARE: Final = 0.05
 """`oversubscribed` is only a note if threads without work use less of the processors' time than this ..."""
@@ -87,8 +87,8 @@ PAGE_FAULT_SHARE: Final = 0.10
 """Page faults are reported if they take this part of the thread-time, or, outside of regions, of the run."""
 
 MOST_FAULT_NS: Final = 4_000
-"""A fault of a small page takes the kernel 0.3 to 2 us, and longer if threads contend. If faults would have
-to take longer to explain the system time, the program spent the rest in other system calls."""
+"""A fault of a small page takes the kernel 0.3 to 2 us, and longer if threads contend. System time beyond
+this time per fault belongs to other system calls."""
 
 TICK_NS: Final = 4_000_000
 """Kernels that do not measure system time sample each thread's position every 1 to 10 ms. The error of n
@@ -183,10 +183,10 @@ RECORDING_COST: Final = 1.05
 """Reports mention the cost of recording if recorded runs are slower by this factor."""
 
 DISTURBED_SHARE: Final = 0.05
-"""A run is disturbed if other programs used this part of its CPUs; it is omitted if quieter runs remain."""
+"""A run is disturbed if other programs used this part of its CPUs' time. Sweeps prefer quieter rounds."""
 
 SPOILT_SHARE: Final = 0.20
-"""If other programs used this part of its CPUs, a run allows no conclusion about its program."""
+"""If other programs used this part of its CPUs' time, a run allows no conclusion about its program."""
 
 READABLE_GROUPS: Final = 40
 """Task graphs with more nodes cannot be read at a glance, and are folded further."""
@@ -207,7 +207,7 @@ COMMUNICATION_SHARE: Final = 0.10
 time there."""
 
 MPI_INSIDE_SHARE: Final = 0.05
-"""MPI in regions is reported if threads spend this part in MPI, and as large a part without a task."""
+"""MPI in regions is reported if threads spend this part of their time in MPI, and as much without a task."""
 
 IN_MPI_SHARE: Final = 0.10
 """Time of a single rank in MPI is reported if it reaches this part of the run."""
@@ -226,12 +226,12 @@ LOADS_SHARE = 0.1
 """Contended loads are reported if their cycles, added up, are this part of the thread-time."""
 
 LEAST_SAMPLES = 10
-"""With fewer samples of the serial part, its content is not reported."""
+"""Fewer samples of a part of a run allow no conclusion about the part."""
 
 MAIN_WORK: Final = 0.5
 """Least share of the work in one function for which reports describe its accesses to memory."""
 FIXED_WORK: Final = 0.3
-"""Least share of the work at fixed addresses. In a loop that adds up in a register it is near 0."""
+"""Least share of the work at fixed addresses. The share is near 0 in a loop that sums in a register."""
 LINE_WORK: Final = 0.8
 """Least share of the work at one line that uses memory. Loops with more to do have several hot lines."""
 
@@ -245,7 +245,7 @@ ALLOCATOR_SHARE: Final = 0.20
 """The same for the memory allocator."""
 
 MANY_CHUNKS: Final = 1000
-"""A loop with fewer chunks does not have too many of them."""
+"""Loops with fewer chunks are not judged."""
 
 CHUNKS_SHARE: Final = 0.10
 """Getting chunks is reported if it takes this part of the thread-time."""
@@ -263,8 +263,8 @@ COPYING_DEPENDENT_CREATE_NS: Final = 15_000
 """The same limit for tasks that wait for others: their creation takes up to some 5 us without a copy."""
 
 FEWER_SHARE: Final = 0.10
-"""A region with fewer threads than asked for is reported if the missing ones could have taken this part of
-the work."""
+"""A region with fewer threads than asked for is reported if the missing threads cost this part of the
+thread-time of a full team."""
 
 SPLIT_CHUNKS: Final = 8
 """With this many chunks per thread, single iterations cause imbalance, not the size of chunks."""
@@ -273,10 +273,10 @@ CROWDED_WAITS: Final = 0.05
 """... (see CROWDED_SHARE) and waits take less than this part of the thread-time."""
 
 BARRIERS_INSIDE: Final = 4
-"""A short region with more inner barriers has too many of them. Compilers add up to three for a reduction."""
+"""In a short region with more inner barriers, the barriers are the problem. A reduction adds up to three."""
 
 CHUNKS_PER_THREAD: Final = 8
-"""If the threads get fewer chunks of one instance of a loop, the loop itself is short."""
+"""Loops with fewer chunks per thread and instance are not judged: the loop itself is short."""
 
 DEVICE_MIN_NS: Final = 10_000_000
 """Start-up of a device and its first kernel take milliseconds, which no change of the program saves."""
@@ -292,7 +292,7 @@ REPEATED_SHARE: Final = 0.05
 """Repeated transfers are worth a change if they take 5% of the wall time of the run."""
 LAUNCHES_MIN: Final = 100
 SMALL_LAUNCH_NS: Final = 50_000
-"""A launch costs up to some 10 us on GPUs, so a kernel of less than 50 us is dominated by it."""
+"""A launch costs up to some 10 us on GPUs, so the launch dominates a kernel of less than 50 us."""
 LAUNCH_SHARE: Final = 0.10
 HOST_WAIT_SHARE: Final = 0.20
 """Overlap of host and device is worth a change if the host waits for a fifth of the wall time of the run."""

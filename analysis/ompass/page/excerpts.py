@@ -29,7 +29,7 @@ _LONGEST_LINE: Final = 160
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Lines `first`, `first` + 1, ... of a file; `line` is the construct's."""
+    """Lines `first`, `first` + 1, ... of a file; `line` is the number of the construct's line."""
 
     first: int
     line: int
@@ -118,7 +118,7 @@ class Sources:
         return Excerpt(max(first, 1), 0, found) if found else None
 
     def _lines(self, name: str, first: int, last: int) -> tuple[str, ...]:
-        """Returns the lines from `first` to `last`, or up to the first that is unknown or missing."""
+        """Returns the lines from `first` to `last`, up to the first line that is unknown or missing."""
         if kept := self._kept.get(name):
             numbers = takewhile(kept.__contains__, range(first, last + 1))
             return tuple(kept[number][:_LONGEST_LINE] for number in numbers)
@@ -147,7 +147,7 @@ class Excerpts:
         return {line: n for line in lines if (n := self.heat.get((file, line), 0))}
 
     def hottest(self) -> Iterator[tuple[str, list[list[SourceLine]]]]:
-        """Yields files, hottest first, with the lines around their hottest (by samples or thread-time)."""
+        """Yields files, hottest first, with the lines around their hottest lines (by samples or time)."""
         costs = self._costs()
         total = sum(self.heat.values())
         hot = {place: share(n, total) for place, n in self.heat.items()}
@@ -205,7 +205,7 @@ class Excerpts:
 
 
 def _joined(lines: Iterable[int]) -> list[tuple[int, int]]:
-    """Returns ranges around lines, with adjacent ones merged."""
+    """Returns ranges around lines, with adjacent ranges merged."""
     ranges: list[tuple[int, int]] = []
     for line in lines:
         first, last = max(line - _AROUND, 1), line + _AROUND

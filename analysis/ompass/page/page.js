@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Handles the reader's actions: switch between light and dark, sort tables, unfold rows. Draws figures
-// when they become visible. Without scripts, only the figures are missing.
+// when they become visible. Without scripts, the figures and the pictures of page/client are missing.
 "use strict";
 (() => {
     const root = document.documentElement;

@@ -118,7 +118,7 @@ def difference(than: str) -> str:
 def flame(
     tree: StackNode, *, unit: str = "samples", before: str = "", after: str = "", grain: float = 1.0
 ) -> Markup:
-    """Returns the element of an icicle. `before` and `after` name the two runs of a differential one.
+    """Returns the element of an icicle. `before` and `after` name the two runs of a differential icicle.
 
     `grain`: the value of one sample. Grey shows differences that chance may cause in so few samples.
     """

@@ -198,7 +198,7 @@ def cards(content: ReportContent, trace: int | None, excerpts: Excerpts | None) 
 
 def _card(content: ReportContent, cause: Cause, trace: int | None, excerpts: Excerpts | None) -> Markup:
     advice = cause.advice()
-    # With a change, the share of a cause may be a gain, so the cost comes from its finding.
+    # If a change cures the cause, the share may be the change's gain, so the cost comes from the finding.
     cost_ns = cause.finding.cost_ns if cause.finding else 0
     cost, whole = min(content.breakdown.share(cost_ns) if cause.change else cause.share, 1.0), "thread-time"
     if cause.kind in OF_PROGRAM:

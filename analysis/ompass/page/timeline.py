@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The timeline of traces for page/client: rows, legends, tiles, state intervals of a window.
 
-The legend of a dimension has the keys with most time over all runs. A tile has a column for each of these
-keys, one for the remaining work, and one for each other state. The core computes all sums.
+A dimension, such as `construct`, divides work by keys, such as the numbers of constructs. Its legend has the
+keys with most time over all runs. A tile has a column for each of these keys, one for the remaining work, and
+one for each other state. The core computes all sums.
 
-A row is a run or a thread. Groups threads by domain, and many threads also by core and number. Groups many
-ranks by host.
+A row is a run or a thread. This file groups threads by domain, and many threads also by core and number. It
+groups many ranks by host.
 """
 
 from __future__ import annotations
@@ -274,7 +275,7 @@ _NOWHERE: Final = "implicit tasks"
 
 
 def critical_steps(graph: TaskGraph) -> list[list[int]]:
-    """Returns [thread, begin, end] of the tasks on the critical path, from their starts.
+    """Returns [thread, begin, end] of each task on the critical path: from its start, as long as its steps.
 
     Returns an empty list if the graph has only a part of the path.
     """

@@ -35,7 +35,7 @@ def is_run_directory(path: Path) -> bool:
 
 
 def runs_in(folder: Path) -> list[Path]:
-    """Returns the runs in a folder, by name; unpacks packed ones. Raises DamagedRunError, OutputError."""
+    """Returns the runs in a folder, by name; unpacks packed runs. Raises DamagedRunError, OutputError."""
     entries = sorted(folder.iterdir())
     return [unpacked(entry) for entry in entries if is_run_directory(entry) or is_packed(entry)]
 

@@ -37,7 +37,7 @@ class Bars:
     """Bars that show the activity of threads, as columns of equal length.
 
     From `begin_ns` to `end_ns`, a thread spent `part_ns` on the activity; the bars below this one add up to
-    `before_ns`. For a state interval, `part_ns` is its whole length; for a bin, the length of one kind.
+    `before_ns`. For a state interval, `part_ns` is its whole length; for a bin, the time of one activity.
     """
 
     thread: NDArray[np.int64]

@@ -159,7 +159,7 @@ class Tables:
     def scan(self, name: str) -> polars.LazyFrame:
         """Returns the table `name` of TABLES.
 
-        Raises UsageError for other names, NothingToShowError if it needs a trace.
+        Raises UsageError for other names, NothingToShowError if the table needs a trace and the run has none.
         """
         table = TABLES.get(name)
         if table is None:

@@ -93,10 +93,9 @@ class Timeline:
         return sum(map(len, self.by_thread.values()))
 
     def by_device(self) -> dict[int, list[Slice]]:
-        """Returns the host's intervals of each device, by its number: data operations and launches.
+        """Returns the host's intervals of each device, by its number: data operations and launches, in order.
 
-        They are in order. Where several threads use a device at once, an interval loses its overlap with
-        earlier ones.
+        Where several threads use a device at once, an interval loses its overlap with earlier intervals.
         """
         found: dict[int, list[Slice]] = {}
         for slices in self.by_thread.values():
@@ -108,7 +107,7 @@ class Timeline:
 
 
 def _apart(slices: list[Slice]) -> list[Slice]:
-    """Returns the slices in the order of their begins, without their overlaps with earlier ones."""
+    """Returns the slices in the order of their begins, without their overlaps with earlier slices."""
     ordered: list[Slice] = []
     now = 0
     for one in sorted(slices, key=lambda each: (each.begin_ns, each.end_ns)):

@@ -54,9 +54,9 @@ class ReportContent:
     devices: tuple[Device, ...] = ()
     locality: Locality | None = None  # for tasks that libomp_ext.so held
     samples: SampleContent | None = None
-    critical_names: Mapping[int, str] = field(default_factory=dict)  # empty: no name; missing: unknown
+    critical_names: Mapping[int, str] = field(default_factory=dict)  # empty name: none; missing: unknown
     source_lines: Mapping[str, Mapping[int, str]] = field(default_factory=dict)  # lines in the run, by file
-    facts: Facts | None = None  # None: a made content, whose findings do not follow from facts
+    facts: Facts | None = None  # None: the findings do not follow from facts
     advice: StoredAdvice | None = None
     advice_refusal: str = ""  # why `ompass run` did not trace the program for advice
 
@@ -84,7 +84,7 @@ def collect(
     """Returns the content of a report on `run`.
 
     `region` selects parallel constructs for Scope.REGION, as in select_regions. Without samples, the
-    report takes much less time, and lacks the finding that needs samples.
+    report takes much less time, and lacks the findings that need samples.
     """
     resolver = resolver or Resolver.of_run(run)
     locations = {d.id: resolver.locate(d) for d in run.definitions}
@@ -175,7 +175,7 @@ def _late_tasks(content: ReportContent, advice: StoredAdvice | None) -> LateTask
 
 
 def _wanted_threads(run: Run) -> int:
-    """Returns the number of threads that OMP_NUM_THREADS asks for; 0 if it is not set."""
+    """Returns the number of threads that OMP_NUM_THREADS requests; 0 if it is not set."""
     first = read_meta(run.path).environment.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     return int(first) if first.isdigit() else 0
 

@@ -69,7 +69,8 @@ _ALTERNATIVES: Final = (
     ("barrier", "region"),
 )
 """Groups of kinds of changes that exclude each other: a report shows only the best one of a group."""
-# Only `ompass advise` shows these: changes of the start command, and one that no released runtime supports.
+# Only `ompass advise` shows these: changes of the start command, and a change that no released runtime
+# supports.
 _NO_CHANGE: Final = ("threads", "extension", "taskgraph")
 _SPENT: Final = {
     "create": "creating tasks",
@@ -88,9 +89,9 @@ class Cause:
     finding: Finding | None
     places: list[Location] = field(default_factory=list)
     change: StoredChange | None = None
-    share: float = 0.0  # what the findings cost or, if more, what the change gains; part of the thread-time
-    cost: float = 0.0  # what its findings cost together; part of the thread-time
-    is_disturbed: bool = False  # True if other programs lengthened the run; predictions assume none
+    share: float = 0.0  # cost of the findings or, if larger, gain of the change; part of the thread-time
+    cost: float = 0.0  # cost of all findings together; part of the thread-time
+    is_disturbed: bool = False  # True if other programs lengthened the run, unlike predicted runs
 
     @property
     def kind(self) -> str:
@@ -145,7 +146,7 @@ def gain_text(change: StoredChange | None, is_disturbed: bool = False) -> str:
 
 
 def causes(content: ReportContent) -> list[Cause]:
-    """Returns the problems, and the changes that gain time without curing one; the most valuable come first.
+    """Returns the problems, and the changes that gain time without curing a problem, most valuable first.
 
     Causes with a predicted gain precede others. Findings that lead come first, and OUTSIDE kinds last.
     """
@@ -182,7 +183,7 @@ def _weight(change: StoredChange) -> float:
 
 
 def _by_depth(changes: Sequence[StoredChange], time: StoredChange) -> bool:
-    """True if a cut-off by depth gains about as much as this one by time."""
+    """True if a cut-off by depth gains about as much as this cut-off by time."""
     return any(one.kind == "depth" and one.gain >= time.gain - _ALIKE for one in changes)
 
 

@@ -117,7 +117,7 @@ def reports_values(contents: Sequence[ReportContent], sweeps: Sequence[Report] =
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """A finding on the job or on some of its ranks; `cause` is None for one on the job."""
+    """A finding on the job or on some of its ranks; `cause` is None for a finding on the job."""
 
     advice: Advice
     share: float  # part of the job's thread-time
@@ -307,7 +307,7 @@ _PARTS: Final = {
 
 
 def efficiency_section(job: Job, *, brief: bool = False) -> Section:
-    """Returns the efficiencies of a job. The brief form has the lowest one and the products, but no table."""
+    """Returns the efficiencies of a job; if `brief`, only the lowest value and the products."""
     found = job.efficiencies
     if found is None:
         return Section("efficiencies", "Efficiencies", (EFFICIENCIES_UNKNOWN,))
@@ -321,7 +321,7 @@ _PRODUCT: Final = " parallel efficiency"  # in the names of the products of seve
 
 
 def _brief_efficiencies(job: Job, found: Efficiencies) -> Iterator[str]:
-    """Yields a sentence for the lowest efficiency that has a reason, and one with the products."""
+    """Yields a sentence on the lowest efficiency that has a reason, and a sentence with the products."""
     explained = _explained(job, found)
     if explained:
         yield min(explained, key=lambda one: one[0])[1]

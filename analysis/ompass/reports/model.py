@@ -75,7 +75,7 @@ _WORDS: Mapping[Kind, Callable[[Any], str]] = {
 
 
 class Bar(NamedTuple):
-    """A length drawn relative to `whole`, or to the largest of its column; `look` names its colour."""
+    """A length drawn relative to `whole`, or to the largest bar of its column; `look` names its colour."""
 
     value: float
     look: str = ""
@@ -110,7 +110,7 @@ class Column:
     look: str = ""  # colour of the title
     scaled: bool = False  # True if a bar of states is as long as its total
     kept: bool = False  # True if other columns give way to it when space is short
-    parts: bool = False  # True if its times are parts of a sum, so tiny ones need no digits
+    parts: bool = False  # True if its times are parts of a sum, so tiny times need no digits
 
     def value(self, item: Any) -> Any:
         return self.of(item) if callable(self.of) else attrgetter(self.of or self.key)(item)
@@ -145,7 +145,7 @@ class Table:
     word: str = "row"  # noun for a row
     more: str = "--json"  # where to find the omitted rows
     most: int = 15  # rows shown on a terminal
-    notes: tuple[str, ...] = ()  # lines below it
+    notes: tuple[str, ...] = ()  # lines below the table
 
     @classmethod
     def of(cls, title: str, columns: Iterable[Column], items: Iterable[Any], **fields: Any) -> Table:
@@ -253,7 +253,7 @@ def csv_report(reports: Sequence[Report], field: str = "") -> str:
 
 
 def csv_rows(rows: Sequence[Mapping[str, Any]], first: Iterable[str] = ()) -> str:
-    """Returns rows as CSV below a heading of all their keys, `first` ones first; missing values are empty."""
+    """Returns rows as CSV below a heading of all their keys, `first` first; missing values are empty."""
     flat_rows = [dict(_flat(row)) for row in rows]
     columns = dict.fromkeys(first)
     for row in flat_rows:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Findings as remarks on source lines, for programs that show remarks where people write code.
 
-Owns the choice of a remark's line: the line of the finding's construct, or else of the run's largest one.
+Owns the choice of a remark's line: the line of the finding's construct, or else of the run's longest region
+or costliest task construct.
 """
 
 from __future__ import annotations

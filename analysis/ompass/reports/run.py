@@ -84,7 +84,7 @@ THREAD_TIME: Final = (Column("thread_time_ns", "thread-time", Kind.TIME, "states
 
 
 def presence_fields(presence: Presence | None) -> dict[str, Any]:
-    """Returns thread-time and work, on and off processors each, as JSON fields; None if unknown."""
+    """Returns thread-time and work on and off processors as JSON fields; unknown values are None."""
     whole, work = (presence.whole, presence.work) if presence else (None, None)
     source = {"source": presence.source} if presence else {}
     return {

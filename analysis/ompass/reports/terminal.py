@@ -79,7 +79,7 @@ def print_report(console: Console, report: Report) -> None:
 
 
 def _print_commands(console: Console, commands: Sequence[tuple[str, str]]) -> None:
-    """Prints the next commands, one a line, with their purposes if there is room."""
+    """Prints the next commands, one per line, with their purposes if there is room."""
     if not commands:
         return
     console.print()

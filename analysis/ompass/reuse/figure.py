@@ -18,7 +18,7 @@ _BIN_PIXELS: Final = 26
 
 
 def reuse_figure(contents: Sequence[ReuseContent]) -> Spec:
-    """Returns both figures below, next to each other."""
+    """Returns the histogram and the curve of misses, next to each other."""
     histogram = reuse_histogram(contents)
     histogram["width"] = _BIN_PIXELS * (len(_bins(contents)) + len(_ENDS))
     description = "Bytes by reuse distance, and bytes that miss in a cache of each size"

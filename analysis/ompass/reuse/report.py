@@ -222,7 +222,7 @@ def _group_fields(group: GroupReuse) -> Fields:
 
 
 def class_columns() -> Iterator[Column]:
-    """Yields the accessed bytes, and the share of each class, of objects with a histogram."""
+    """Yields the columns of objects with a histogram: accessed bytes, and the share of each class."""
     yield Column("accessed_bytes", "accessed", Kind.BYTES, "histogram.accessed_bytes")
     for name in CLASSES:
         yield Column("", name, Kind.SHARE, _share_of(name), "of the accessed bytes", look=name)

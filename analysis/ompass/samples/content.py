@@ -107,7 +107,7 @@ def owner_label(kind: str, location: Location) -> str:
 def collect_samples(
     run: Run, locations: Mapping[int, Location], groups: Mapping[int, int], resolver: Resolver
 ) -> SampleContent:
-    """Returns the samples of `run`; `groups` maps constructs at one place to one of them.
+    """Returns the samples of `run`; `groups` maps each construct to a representative at the same place.
 
     Raises DamagedRunError.
     """
@@ -136,7 +136,7 @@ _NEARLY_ALL = 0.8
 
 
 def with_callers(samples: Sequence[LocatedSample]) -> tuple[LocatedSample, ...]:
-    """Returns the samples. Gives calls of a library that were cut off the usual caller of such calls.
+    """Returns the samples. If the callers of a library's calls were cut off, adds the usual callers.
 
     The kernel saves only 1 KiB of the stack; formatted output, for example, fills it. The complete samples
     with the same owner show the usual caller.
@@ -191,7 +191,7 @@ class _Locator:
             yield LocatedSample(thread.thread, owner, calls, library, weight, behaviour)
 
     def loads(self, thread: SampledThread) -> Iterator[SampledLoad]:
-        """Yields the sampled loads of one thread; equal ones are merged."""
+        """Yields the sampled loads of one thread; merges equal loads."""
         counts: Counter[tuple[Owner, int, str, bool]] = Counter()
         for s in thread.samples:
             counts[self._owner(s), s.cycles, s.source, s.was_modified] += s.weight
@@ -211,7 +211,7 @@ class _Locator:
         return Owner("serial", -1)
 
     def _calls(self, frames: tuple[Code, ...], machine: str) -> tuple[tuple[Line, ...], str, str]:
-        """Returns the lines of the task's calls, the group of libraries that it called, and its behaviour."""
+        """Returns the lines of the task's calls, the group of the called libraries, and the behaviour."""
         lines: list[Line] = []
         groups: list[str] = []
         behaviour = ""

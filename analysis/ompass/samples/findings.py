@@ -54,8 +54,7 @@ def _judged(
 ) -> Iterator[Evidence]:
     """Yields the evidence of a part that takes at least `least_share` of the thread-time.
 
-    Subtracts the time that other programs took from the thread-time, because samples cover only processor
-    time.
+    This share excludes the time that other programs took, because samples cover only processor time.
     """
     lost = facts.breakdown.share(lost_ns)
     own_ns = facts.breakdown.thread_time_ns - facts.taken_ns

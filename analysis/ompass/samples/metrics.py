@@ -119,7 +119,7 @@ class MainWork:
 
 
 def main_work(samples: Iterable[LocatedSample]) -> tuple[MainWork | None, int]:
-    """Returns the function with most samples of work, None without lines, and the number of these samples."""
+    """Returns the function with most samples of work (None without lines), and the samples of all work."""
     n, lines, behaviours = 0, Counter[Line](), Counter[tuple[str, str, str]]()
     for sample in samples:
         if sample.owner.kind not in WORKING:
@@ -145,7 +145,7 @@ RECORDING: Final = "recording"
 
 
 def shown_lines(samples: Sequence[LocatedSample]) -> tuple[Hot[Line], ...]:
-    """Returns the lines of the program that contain the samples or call the libraries with them."""
+    """Returns the program's lines with samples; a sample in a library belongs to the line that calls it."""
     return _hottest(samples, lambda sample: [line] if (line := sample.shown_line) else [])
 
 

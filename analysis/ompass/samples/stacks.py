@@ -16,7 +16,7 @@ _LEAST: Final = 0.002
 _DEEPEST: Final = 60
 
 Stacks: TypeAlias = Mapping[tuple[str, ...], float]
-"""Samples by stack: the owner, then functions from the outermost to the innermost, then its line."""
+"""Samples by stack: the owner, the functions from the outermost to the innermost, the innermost line."""
 
 
 _Row: TypeAlias = tuple[tuple[str, ...], float, float]

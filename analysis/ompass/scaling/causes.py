@@ -33,7 +33,7 @@ _SAME_TASKS: Final = 0.2
 """Tasks of one construct count as the same tasks if their mean work differs by at most this part."""
 
 _REPLICATED: Final = 0.1
-"""A line is replicated if its time on each thread differs from that on one thread by at most this part."""
+"""A line is replicated if its time on each of P threads differs by at most this part from its time on one."""
 
 _EQUAL: Final = 0.15
 """Equal work may take this part more or less time on several processors than on one (clock, caches)."""
@@ -184,7 +184,7 @@ def divide(
     parts = [_clock(kind, at_p, at_one, f"{kind}_ns") for kind in ("blocked", "preempted")]
     parts.append(_clock(_kernel_cause(at_p, at_one), at_p, at_one, "kernel_ns"))
     if _allocator_sleeps(found):
-        # Its lock makes threads sleep in the kernel, where there are no samples.
+        # The allocator's lock makes threads sleep in the kernel, where there are no samples.
         for part in (p for p in parts if p.kind in ("blocked", "system_calls")):
             found["allocator"].ns += part.ns
         parts = [p for p in parts if p.kind not in ("blocked", "system_calls")]
@@ -263,7 +263,7 @@ def _clock(kind: str, at_p: Sequence[WorkParts], at_one: Sequence[WorkParts], na
 
 
 _FAULT_NS: Final = 20_000
-"""If page faults are fewer than one per this kernel time, something else used the time."""
+"""If there is less than one page fault in this much kernel time, something else used the time."""
 
 
 def _kernel_cause(at_p: Sequence[WorkParts], at_one: Sequence[WorkParts]) -> str:
@@ -305,7 +305,10 @@ class _Spots:
         return self._growth(*self._of_lines[_anywhere(spot)])
 
     def causes_of(self, spot: Spot, runs: Mapping[Hashable, Runs]) -> list[tuple[str, Growth]]:
-        """Returns the growth of a spot by cause: one, and `replicated_work` too if it ran more often."""
+        """Returns the growth of a spot by cause.
+
+        A construct that ran more often has the cause `replicated_work` in addition to its own.
+        """
         n, one_n = self._at_p.get(spot, Counter()).total(), self._at_one.get(spot, Counter()).total()
         whole = self._growth(n, one_n)
         ratio = runs[spot.owner].ratio if spot.owner in runs else 1.0

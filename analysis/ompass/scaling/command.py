@@ -259,7 +259,7 @@ class Shown:
     full: bool
 
     def runs(self, paths: Sequence[Path], scope: Scope) -> None:
-        """Shows runs that were recorded one by one: jobs if several are ranks of one, else a sweep."""
+        """Shows separately recorded runs: as MPI jobs if some are ranks of one job, else as a sweep."""
         with waiting("reading the runs"):
             contents = collect_runs(run_directories(paths))
         jobs = jobs_of_runs(contents)
@@ -406,7 +406,7 @@ def _announce(executor: Executor, sweep: SweepDirectory, n_jobs: int, n_left: in
 
 
 def run_directories(paths: Iterable[Path]) -> list[Path]:
-    """Returns the run directories among these paths and in folders among them. Raises RunNotFoundError."""
+    """Returns the run directories among these paths, and in the other folders. Raises RunNotFoundError."""
     found: list[Path] = []
     for path in paths:
         if is_run_directory(path) or not path.is_dir():

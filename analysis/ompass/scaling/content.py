@@ -102,7 +102,7 @@ class ScalingContent:
 
     @property
     def judged(self) -> NumberOfThreads | None:
-        """The figures for most threads, if possible with a CPU each; None if only one thread was measured."""
+        """The figures for most threads, if possible with a CPU for each; None for sweeps on one thread."""
         many = [c for c in self.columns if c.point.threads > 1]
         fitting = [c for c in many if self.n_cpus == 0 or c.point.threads <= self.n_cpus]
         chosen = fitting or many
@@ -259,8 +259,8 @@ def _parts(content: ReportContent, whole: Measured, scope: Scope) -> WorkParts:
     hz = samples.frequency_hz if samples and n_samples else 0
     complete = samples is not None and not (samples.n_lost or samples.n_dropped or samples.unsampled)
     running_ns = work.running_ns if work else content.breakdown.states.work_ns
-    # A processor that is in the kernel has no samples. A few other samples are missing too, so the
-    # system's own estimate, which covers all states, limits the time.
+    # There are no samples of time in the kernel. A few other samples are missing too, so the kernel's own
+    # count, which covers all states, limits the estimate.
     kernel_ns = max(running_ns - n_samples * 1e9 / hz, 0.0) if hz and complete and work else 0.0
     use = SystemUse.sum(region.system_use for region in content.regions)
     if use is not None and scope is Scope.REGIONS:
@@ -406,7 +406,7 @@ def recorded_sweep(
 
     Raises UsageError without a run on one thread.
 
-    A round pairs a run with one on one thread. Surplus runs are ignored.
+    A round pairs a run with a run on one thread. Ignores runs without a partner.
     """
     by_threads: dict[int, list[Run]] = {}
     for content in sorted(contents, key=lambda each: each.run.start_epoch_ns):

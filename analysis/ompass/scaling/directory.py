@@ -123,7 +123,7 @@ class SweepDirectory:
 
 
 def _refuse_foreign(path: Path) -> None:
-    """Raises UsageError if the directory is not a sweep and contains files that a new sweep does not."""
+    """Raises UsageError if the directory is not a sweep and contains files that are not a sweep's."""
     if is_sweep_directory(path) or not path.is_dir():
         return
     others = sorted({entry.name for entry in path.iterdir()} - {"runs", "journal.jsonl", "sweep.new"})
@@ -157,7 +157,7 @@ def _agree(path: Path, spec: SweepSpec | None, program: Path | None, *, begun: b
             f"{file}", "cannot be read as a sweep", "name another directory with -o"
         ) from error
     if spec is not None and program is not None and not begun:
-        return _begin(path, spec, program)  # no job is finished, so it may change
+        return _begin(path, spec, program)  # no job is finished, so the specification may change
     if spec is not None and spec != there:
         raise UsageError(
             f"{path}",

@@ -59,7 +59,7 @@ class Executor:
 
     @classmethod
     def prepare(cls, spec: SweepSpec, environ: Mapping[str, str], scratch: Path) -> Executor:
-        """Checks all programs before the first one runs. CannotRecordError states why one is unusable.
+        """Checks all programs before the first one runs. Raises CannotRecordError if one is unusable.
 
         `scratch` receives links to libraries with names that LD_PRELOAD cannot hold; it must exist until the
         sweep ends.
@@ -88,7 +88,7 @@ class Executor:
     def run(self, job: Job, directory: SweepDirectory) -> Done:
         """Runs the job and returns its result.
 
-        ProgramFailedError if the program failed, CannotRecordError if nothing was recorded.
+        Raises ProgramFailedError if the program failed, CannotRecordError if nothing was recorded.
         """
         directory.clear(job)
         name = str(directory.runs / job.key).replace("%", "%%")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The specification of a sweep, its jobs in the order of execution, and the CPUs: one per core first.
+"""The specification of a sweep, its jobs in order of execution, and the order of CPUs: one per core first.
 
 Owns the replacement of `{threads}` and `{ranks}`, the interleaving, and the variables that pin threads. A
 user's setting of such a variable takes precedence.
@@ -93,8 +93,8 @@ def one_round(
 ) -> list[Job]:
     """Returns the jobs of one round: serial programs, then one thread and each number of threads.
 
-    With `ranks`, each number of threads runs on each number of ranks. If a command contains `{threads}`, it
-    also runs on one thread for each number of threads.
+    With `ranks`, each number of threads runs on each number of ranks. A command that contains `{threads}`
+    also runs on one thread with each of its values.
     """
     found: dict[Job, None] = {}
     for kind in (BASELINE, ELISION):

@@ -383,7 +383,7 @@ def _grown_ns(column: NumberOfThreads) -> float:
 
 
 def _part(ns: float, grown_ns: float) -> float | None:
-    """Returns `ns` as a share of the growth; None if `ns` shrank, or is not part of the growth."""
+    """Returns `ns` as a share of the growth; None if `ns` is not above 0, or exceeds the growth."""
     return ns / grown_ns if 0 < ns <= grown_ns else None
 
 

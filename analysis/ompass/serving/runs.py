@@ -146,7 +146,7 @@ class ServedRuns:
         return Answer.of_json({"markup": markup, "figures": figures})
 
     def _critical(self, question: Question) -> Answer:
-        """Returns [thread, begin, end] of the tasks on the critical path, from their starts."""
+        """Returns the tasks on the critical path, as critical_steps() does."""
         path = self.traces[int(question["run"])].run.path
         steps = critical_steps(read_task_graph(path, depth=1, max_tasks=_MOST_STEPS))
         if not steps:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of a recorded program, each simulated and ranked by its gain, and the causal profile.
+"""Simulates and ranks changes of a recorded program, and computes the causal profile.
 
 changes.py and order_changes.py make the changes, trial.py simulates them, words.py describes them.
 """
@@ -46,7 +46,7 @@ FASTER = 2.0  # speed-up of a construct in the causal profile
 _LEAST_SHARE = 0.005  # least part of the work: smaller constructs are ignored
 _MOST_OF_LARGE = 6  # constructs of a large program in the causal profile: those with the most work
 _CHECKED = 12  # the best changes, for which a range of gains is computed
-_CLOSE = 0.005  # difference of gains below which a change that keeps the order of the program comes first
+_CLOSE = 0.005  # gains that differ by less are close: see ranked()
 # Changes that come last, whatever they gain: no released runtime replays graphs, and more threads leave the
 # program as it is.
 _LAST = ("taskgraph", "threads")
@@ -215,7 +215,7 @@ def ranked(found: Iterable[Candidate]) -> list[Candidate]:
     return first[:_CHECKED] + [one for kind in _LAST for one in kept if one[0].kind == kind]
 
 
-# Kinds that remove the same waits: if the first one gains as much, the second one adds nothing.
+# Pairs of kinds that remove the same waits: if the first kind gains as much, the second adds nothing.
 _SAME = {("waits", "phases"), ("phases", "waits"), ("pipeline", "dependence")}
 
 

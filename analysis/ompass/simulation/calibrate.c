@@ -217,8 +217,8 @@ static double measure_chunk(int n) {
     return lowest_decile();
 }
 
-// Runs empty tasks for a trace. One task creates them and waits for them. They run on its thread, because the other
-// thread is busy.
+// Runs empty tasks for a trace. One task creates them and waits for them. Its thread runs all of them, because any
+// other thread is busy.
 static void run_empty_tasks(int n) {
     for (int r = 0; r < kRounds; r++) {
         go = 0;

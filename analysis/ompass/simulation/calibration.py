@@ -37,9 +37,10 @@ def find_compiler() -> str:
 
 
 def calibrate(compiler: str = "", threads: int = 0) -> dict[str, dict[str, float]]:
-    """Returns the tables of a machine file, in ns: libomp, omp_ext, recording; for `threads` (0: all CPUs).
+    """Measures costs on `threads` threads (0: all CPUs). Returns the tables of a machine file, in ns.
 
-    Raises CannotRecordError if the program cannot be built or run.
+    The tables are libomp, omp_ext and recording. Raises CannotRecordError if the program cannot be built or
+    run.
     """
     threads = threads or len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory(prefix="ompass-calibrate-") as folder:
@@ -111,7 +112,7 @@ def _added_by(trace: Path) -> dict[str, float]:
 def costs_from(figures: Mapping[str, float]) -> dict[str, float]:
     """Returns the simulator's costs.
 
-    Dequeue includes completion and wait, because they occur together.
+    `dequeue` includes completion and wait, because the program measures them together.
     """
     create, pair, run = figures["create"], figures["pair"], figures["run"]
     dequeue = max(0.0, pair - create)

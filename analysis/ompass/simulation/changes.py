@@ -101,7 +101,7 @@ def _ways(
     construct: int,
     values: Sequence[int],
 ) -> dict[int, Way]:
-    """Returns the ways to simulate a change of one construct by each of the values."""
+    """Returns the ways to simulate a change of one construct with each of the values."""
     return {value: Way(partial(change, trial.program, construct, value)) for value in values}
 
 
@@ -116,7 +116,7 @@ def _grains(trial: Trial, shape: TaskShape) -> Iterator[Candidate]:
     elif not shape.n_iterations and 0 < shape.n_divisible <= _FEW and trial.most_by_order >= LEAST_GAIN:
         # If undeferred tasks inside do most of the work, the advice is to defer these tasks.
         kind = "split" if shape.most_of == construct else "defer"
-        most = shape.longest_ns * shape.n_divisible / shape.divisible_ns  # times as long as the mean
+        most = shape.longest_ns * shape.n_divisible / shape.divisible_ns  # longest / mean length
         ways = _ways(finer, trial, construct, _SPLITS if most < _UNEQUAL else (*_SPLITS, *_FINE_SPLITS))
         place = construct if kind == "split" else shape.most_of
         yield trial.best(kind, place, ways, at_most=kind == "defer")
@@ -132,7 +132,7 @@ def _grains(trial: Trial, shape: TaskShape) -> Iterator[Candidate]:
 
 
 def _without_waits(trial: Trial, shape: TaskShape) -> Candidate:
-    """Returns the change of waits to dependences on declared data, or to one wait without such data."""
+    """Returns the change that replaces waits with dependences on declared data, or else with one wait."""
     program = trial.program
     place = shape.wait or shape.construct
     if 0 < program.n_accesses <= _MOST_ACCESSES:

@@ -56,7 +56,7 @@ class Recording:
     serial_creation: float = 0.0
 
     def scaled(self, factor: float) -> Recording:
-        """Returns the costs of recording on a machine on which they are `factor` times as large."""
+        """Returns the costs of recording multiplied by `factor`."""
         costs = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(self, **{name: ns * factor for name, ns in costs.items() if ns is not None})
 
@@ -68,7 +68,7 @@ Distance = tuple[float, float]  # latency in ns, ns per byte
 class MemoryCosts:
     """Costs of data accesses, by the location of the data."""
 
-    levels: tuple[Distance, ...]  # costs of caches by level; the last one also holds for further levels
+    levels: tuple[Distance, ...]  # by cache level; the last entry also holds for further levels
     local: Distance
     remote: Distance
     other_cache: Distance
@@ -121,7 +121,7 @@ class Machine:
         return {**self.costs, **self.by_runtime.get("libomp" if policy == "libomp" else "omp_ext", {})}
 
     def domains(self, n_threads: int) -> list[int]:
-        """Returns the domain (the last-level cache) of each thread; neighbours share one."""
+        """Returns the domain (the last-level cache) of each thread; neighbouring threads share a domain."""
         return self.topology.group_of_thread(n_threads) if self.topology else []
 
     def with_topology(self, text: str) -> Machine:
@@ -139,8 +139,8 @@ class Machine:
     def slowed(self, factor: float) -> Machine:
         """Returns the machine with the costs of the runtimes and of recording multiplied by a factor.
 
-        Recording becomes at most _SLOWER times as slow or fast: only the processor's speed changes its costs,
-        but contention slows down operations of the runtime, too.
+        The factor for recording is from 1 / _SLOWER to _SLOWER. The costs of recording depend only on the
+        speed of the processor, but contention also slows down operations of the runtime.
         """
         of_recording = min(max(factor, 1 / _SLOWER), _SLOWER)
         return replace(self.with_costs(factor), recording=self.recording.scaled(of_recording))

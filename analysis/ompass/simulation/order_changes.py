@@ -33,14 +33,14 @@ from ompass.simulation.reader import (
 )
 from ompass.simulation.trial import LEAST_GAIN, Candidate, Trial, Way
 
-_IN_A_LOOP = 3  # as many waits of a task, barriers of a region, or regions count as a loop
+_IN_A_LOOP = 3  # this many waits of a task, barriers of a region, or regions count as a loop
 _DEPTHS = (2, 4, 8)
 _MOST_LOCKS = 4  # tries only the locks with the longest hold times
 _ALONE = 0.5  # work counts as undivided if one thread does at least this part of it
 
 
 def order_changes(trial: Trial, run: Run) -> Iterator[Candidate]:
-    """Yields all such changes; none if the threads hardly wait."""
+    """Yields all changes of this module; none if the threads hardly wait."""
     if trial.most_by_order < LEAST_GAIN and not trial.passing_ns:
         return
     yield from _merged_waits(trial)

@@ -50,7 +50,7 @@ RECORDABLE = tuple(policy.name for policy in _core.policies() if policy.can_reco
 
 
 def read_task_program(path: Path) -> TaskProgram:
-    """Returns the program: the actions of every task of a recorded run.
+    """Returns the program: the operations of every task of a recorded run.
 
     Raises RunNotFoundError, DamagedRunError, and NothingToShowError if the run has no trace or no regions.
     """
@@ -259,7 +259,7 @@ def with_merged_barriers(program: TaskProgram, construct: int) -> TaskProgram:
 
 
 def with_merged_regions(program: TaskProgram, construct: int) -> TaskProgram:
-    """Returns the program in which successive regions of the construct are one, without inner barriers."""
+    """Returns the program in which successive regions of the construct are merged, without inner barriers."""
     return _core.merge_regions(program, construct)
 
 
@@ -274,7 +274,7 @@ def with_shared_serial_part(program: TaskProgram, before: int, after: int, threa
 
 
 def without_dependences(program: TaskProgram, before: int, after: int) -> TaskProgram:
-    """Returns the program without dependences of the tasks `after` on the tasks `before`."""
+    """Returns the program without dependences of tasks of construct `after` on tasks of `before`."""
     return _core.without_dependences(program, before, after)
 
 
@@ -289,5 +289,5 @@ def without_blocking(program: TaskProgram, construct: int) -> TaskProgram:
 
 
 def deeper(program: TaskProgram, construct: int, depth: int, factor: int) -> TaskProgram:
-    """Returns the program with `factor` times `depth` items in flight in the pipeline that begins there."""
+    """Returns the program with `factor` times `depth` items in flight in the pipeline of the construct."""
     return _core.deepen(program, construct, depth, factor)

@@ -38,7 +38,7 @@ REPRODUCIBLE_NS: Final = 50_000_000
 """Shortest time in regions that a simulation of the recorded run must reproduce."""
 
 LITTLE: Final = 0.02
-"""Share of preempted time in the work up to which recorded and simulated times can be compared."""
+"""Largest share of preempted time in the work at which recorded and simulated times are comparable."""
 
 
 def misfit(program: TaskProgram, as_recorded: SimulatedRun, added_ns: int = 0) -> Doubt | None:
@@ -71,7 +71,7 @@ def _doubts(program: TaskProgram, threads: int) -> Iterator[Doubt]:
 
 
 def _undivided(ns: float, recorded: int, threads: int) -> float:
-    """Returns the difference in time between a team that repeats this work and one that divides it."""
+    """Returns the difference in time between a team that repeats this work and a team that divides it."""
     return ns * abs(1 / recorded - 1 / threads)
 
 

@@ -31,7 +31,7 @@ SCHEMA_VERSION: Final = 1
 
 
 def simulation_report(simulation: Simulation) -> Report:
-    """Returns all simulated runs, and the recorded one for comparison."""
+    """Returns all simulated runs, and the recorded run for comparison."""
     program = simulation.program
     recorded = (
         f"Recorded: {plural(program.n_threads, 'thread')}, {duration(program.wall_ns)} wall time, "

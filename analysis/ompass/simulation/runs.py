@@ -50,7 +50,7 @@ class Prediction:
     threads: int
     run: SimulatedRun
     wall_1_ns: int  # wall time of the same policy on one thread; 0: not simulated
-    reuse: ReuseHistogram | None = None  # of the accesses in order of this run; None: not requested
+    reuse: ReuseHistogram | None = None  # of the accesses in the order of this run; None: not requested
 
     @property
     def speedup(self) -> float | None:
@@ -102,12 +102,12 @@ def simulate(
     reuse: bool = False,
     progress: Callable[[str], None] = lambda what: None,
 ) -> Simulation:
-    """Simulates the run in a directory; without `threads`, on the recorded number. `program` saves a second
-    read.
+    """Simulates the run in a directory. Default `threads`: the recorded number.
 
     `untraced`: subtract the cost of recording. `anyway`: predict even where the trace lacks facts.
-    `taskgraph`: replay repeated graphs of tasks. `record`: run directory to create; then there must be
-    only one simulated run. `reuse`: compute the reuse distances of declared accesses.
+    `taskgraph`: replay repeated graphs of tasks. `program`: the program, if it has been read before.
+    `record`: run directory to create; then there must be only one simulated run. `reuse`: compute the reuse
+    distances of declared accesses.
 
     Raises UsageError for unknown policies and too many threads, NothingToShowError if every prediction is
     refused or if `reuse` lacks accesses, and the errors of read_task_program.
@@ -168,7 +168,7 @@ def simulate(
 
 
 def reuse_of(log: AccessLog, topology: Topology, threads: int, *, coherent: bool = True) -> ReuseHistogram:
-    """Returns the reuse distances of the last simulated run that received the log, over all cache groups."""
+    """Returns the reuse distances of the last simulated run that filled the log, over all cache groups."""
     groups = [group.with_sizes() for group in topology.groups]
     return total_histogram(
         log.reuse(
@@ -230,7 +230,7 @@ def _prepare(
 
 @dataclass(frozen=True, slots=True)
 class DeclaredData:
-    """Costs of the declared data in the recorded run, and the machine that recorded it."""
+    """Costs of the declared data in the recorded run, and the topology of its machine."""
 
     topology: Topology
     recorded: RecordedMemory
@@ -276,7 +276,7 @@ def predict(
     costs = dict(machine.costs_of(policy))
     added = machine.recording
     plain = added.create or 0.0
-    # Tasks recorded in a team of one get the recording cost of a larger team.
+    # Unless `untraced`, tasks recorded in a team of one get the recording cost of a larger team.
     kept = Recording() if untraced else added
     if threads > 1:
         for name, ns in (("dequeue", kept.schedule), ("steal", kept.schedule), ("wait", kept.wait)):

@@ -32,7 +32,7 @@ class StoredChange:
     wall_ns: int
     gain: float
     at_most: bool
-    is_doubtful: bool = False  # True if no gain of the run can be predicted
+    is_doubtful: bool = False  # True if there is a reason to doubt the gains
     at_least: bool = False  # True if the true gain may be larger
     priority: int = 0  # kind "priority": the highest priority in the program; 0: it has none
 

@@ -32,11 +32,14 @@ _EQUAL = 0.01  # relative difference below which runs count as equally long
 _SEEDS = (2, 3)
 _COSTS = (0.5, 2.0)  # factors by which the machine's costs may be wrong
 LARGE = 500_000
-"""Tasks, dependences and accesses of a large program: fewer of its values are tried, several at a time."""
+"""Least total of tasks, dependences and accesses of a large program.
+
+For a change of a large program, Trial tries fewer values, several at a time.
+"""
 _MOST_AT_A_TIME = 4  # each changed copy of a program takes memory
 _COARSE = 3  # of a large program, every third value is tried first, then those near the best
 _AT_LIMIT = 0.9  # share of the time from which a lock or a chain counts as the limit
-_ENOUGH = 8  # times the threads: loops are then so short that a chain becomes the limit
+_ENOUGH = 8  # times as many threads make loops so short that a chain becomes the limit
 _FREE = SimulationOptions(costs={"create": ((1, 0.0),)})  # operations of the runtime take no time
 
 
@@ -67,7 +70,7 @@ class Change:
     also: tuple[int, ...] = ()  # other constructs that the change concerns
     count: int = 0  # dependences, waits, acquisitions, barriers, regions or graphs that it concerns
     share_ns: int = 0  # the recorded time that it concerns; 0: unknown
-    is_least: bool = False  # True if the gain lacks an unknown part, so the true one may be larger
+    is_least: bool = False  # True if the gain lacks an unknown part, so the true gain may be larger
     priority: int = 0  # priority: the highest priority in the program; 0: it has none
     shared: SharedAddress | None = None  # dependence: the address that most of the tasks name; None: unknown
 
@@ -76,9 +79,9 @@ class Change:
 class Way:
     """A way to simulate a change: the changed program, made when needed, and simulation options."""
 
-    program: Callable[[], TaskProgram] | None = None  # None: the recorded one
+    program: Callable[[], TaskProgram] | None = None  # None: the recorded program
     options: Mapping[str, Any] = field(default_factory=dict)
-    locks: float = 0.0  # part of the acquisitions of locks that the change removes
+    locks: float = 0.0  # share of all acquisitions of locks that the change removes
 
 
 Candidate = tuple[Change, Way]
@@ -147,7 +150,7 @@ class Trial:
         return program.n_tasks + program.n_dependences + program.n_accesses >= LARGE
 
     def _runs_of(self, ways: Mapping[int, Way]) -> dict[int, SimulatedRun]:
-        """Returns the runs of all values, in order; of a large program, some values and all near the best."""
+        """Returns the runs of all values, in order; for a large program, of some and of all near the best."""
         values = list(ways)
         first = coarse_values(len(values)) if self.is_large else range(len(values))
 
@@ -162,7 +165,7 @@ class Trial:
         return {values[k]: runs[k] for k in sorted(runs)}
 
     def _at_once(self, work: Sequence[Callable[[], SimulatedRun]]) -> list[SimulatedRun]:
-        """Returns the results in order; of a large program, simulates several at a time."""
+        """Returns the results in order; for a large program, simulates several at a time."""
         n_workers = min(len(work), _MOST_AT_A_TIME, len(os.sched_getaffinity(0)))
         if n_workers < 2 or not self.is_large:
             return [one() for one in work]
@@ -212,7 +215,7 @@ class Trial:
         return waits_ns / max(1, self.threads * self.base.wall_ns)
 
     def limit_of(self, wall_ns: int) -> tuple[str, int]:
-        """Returns the limit (Change.limit) of a run of `wall_ns` on more threads, and its least time."""
+        """Returns the limit (Change.limit) of a run of `wall_ns` on more threads, and its shortest time."""
         lock_ns = self.program.longest_hold_ns
         if lock_ns >= _AT_LIMIT * wall_ns:
             return "lock", lock_ns
@@ -247,7 +250,7 @@ class Trial:
 
 
 def coarse_values(n: int) -> list[int]:
-    """Returns the indices of the values to try first, of n values, including the last one."""
+    """Returns the indices to try first among n values, including the last one."""
     return sorted({*range(0, n, _COARSE), n - 1})
 
 

@@ -2,10 +2,10 @@
 """Times of a recorded run that its simulation lacks, and the resulting doubts about advice.
 
 Owns the times to pass a lock between threads and to get a chunk, contended atomic updates, and missing
-processors; and the factor that fits the runtime's costs to the recorded run. The costs of a machine file come
-from one runtime on one machine. With another build of the runtime, small operations can take several times as
-long, and changes that avoid them gain more. One factor for the costs of the runtime and of recording makes
-the simulation of the recorded run as long as the run.
+processors. Also owns the factor that fits the runtime's costs to the recorded run. The costs of a machine
+file come from one runtime on one machine. With another build of the runtime, small operations can take
+several times as long, and changes that avoid them gain more. So one factor scales the costs of the runtime
+and of recording, until the simulation of the recorded run takes the recorded time.
 """
 
 from __future__ import annotations

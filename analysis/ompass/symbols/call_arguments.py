@@ -4,8 +4,8 @@
 Reads these addresses from the instructions before a call:
 
 - The name of a critical section. The runtime reports the place of a critical construct, but not its name.
-  Each name has a variable, such as `.gomp_critical_user_NAME.var`, whose address the code passes. Unnamed
-  ones have a variable with an empty name (clang, flang) or none (gcc, which then calls GOMP_critical_start).
+  Each name has a variable, such as `.gomp_critical_user_NAME.var`, whose address the code passes. For unnamed
+  sections, the name is empty (clang, flang), or there is no variable: gcc then calls GOMP_critical_start.
 - The function into which gcc moved the body of a construct. gcc gives no line to the calls that start the
   parallel regions and tasks of C programs. Such a call inherits the line of the code before it, even of an
   inlined function. The body begins at the line of the construct, or of its first statement.
@@ -88,12 +88,12 @@ _OF_UNNAMED: Final = "GOMP_critical_start"
 def critical_name(path: Path, offset: int) -> str | None:
     """Returns the name of the critical construct whose call returns to `offset`, an ELF virtual address.
 
-    Returns an empty name for an unnamed one, and None if unknown, for instance in a stripped file.
+    The name is empty for an unnamed construct, and None if unknown, for instance in a stripped file.
     """
     try:
         locks = symbols_like(path, _CRITICAL)
         _, unnamed = dynamic_symbols(path, (_OF_UNNAMED,))
-        if unnamed:  # the file also contains calls without a lock
+        if unnamed:  # gcc's unnamed constructs pass no address
             return None if locks else ""
         if len(locks) > 1:
             register = THIRD if next(iter(locks.values())).endswith(".var") else FIRST  # clang, gcc

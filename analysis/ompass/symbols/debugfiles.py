@@ -26,7 +26,7 @@ DEBUG_ROOTS = (Path("/usr/lib/debug"),)
 
 @dataclass(frozen=True, slots=True)
 class DebugFile:
-    """The file with the symbols of a module. If `path` is None, there is none; `problem` is the reason."""
+    """The file with the symbols of a module. `path` is None without one; `problem` states what is missing."""
 
     path: Path | None
     has_lines: bool
@@ -124,7 +124,7 @@ def _usable(path: Path, build_id: str) -> bool:
 _URLS: Final = "DEBUGINFOD_URLS"
 _LIBRARY: Final = "libdebuginfod.so.1"
 _PATIENCE_S: Final = 5.0
-"""If a server sends nothing for this time, none is asked again; DEBUGINFOD_TIMEOUT changes it."""
+"""If a server sends nothing for this time, ompass asks no server again; DEBUGINFOD_TIMEOUT changes it."""
 
 _Progress = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_long, ctypes.c_long)
 

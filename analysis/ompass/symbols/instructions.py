@@ -18,7 +18,7 @@ from ompass.elf import NotElfError, code_between, imported_functions, read_funct
 from ompass.sampled import ATOMIC, COMPUTE, FIXED, MEMORY_USE, UNKNOWN, WAITING
 
 _MOST_CODE: Final = 1 << 16  # bytes of the largest function to decode
-_SHORT_LOOP: Final = 16  # instructions; so few are faster than one contended update
+_SHORT_LOOP: Final = 16  # instructions; so short a loop takes less time than one contended update
 _YIELDS: Final = re.compile(
     r"sched_yield|pthread_yield|thrd_yield|u?sleep|(clock_)?nanosleep|thrd_sleep|omp_taskyield|GOMP_taskyield"
     r"|__kmpc_omp_taskyield|__kmpc_flush|pthread_(mutex|spin)_trylock|(omp|__kmpc)_test_(nest_)?lock"
@@ -54,10 +54,10 @@ class _Step:
     reads: frozenset[str]  # registers and places of the stack that it reads for its value
     writes: frozenset[str]
     bases: tuple[frozenset[str], ...]  # the registers of each address, except on the stack
-    stores: bool  # True if one of these accesses writes
+    stores: bool  # True if it writes to one of these addresses
     is_atomic: bool
     sources: frozenset[str] = frozenset()  # the registers that it writes to memory
-    loads: bool = False  # True if one of these accesses reads
+    loads: bool = False  # True if it reads from one of the addresses
     target: int = 0  # address that it jumps to; 0: none, or unknown
     is_jump: bool = False
     goes_on: bool = True  # False if the next instruction never follows: a return, a jump without condition
@@ -66,7 +66,8 @@ class _Step:
 
 
 Dependences = dict[str, dict[str, bool]]
-"""For each place: the places at the loop's start whose values it depends on; True if changed on the way."""
+"""For each place (register or stack slot): the places at the start of the loop that its value comes from,
+with True if the value was changed on the way."""
 
 
 @dataclass(slots=True)
@@ -119,7 +120,7 @@ class Instructions:
     ) -> None:
         """Reads code when needed; `function_at` returns the start and end of the function around an address.
 
-        The file must be the recorded one: `function_at` returns None otherwise.
+        `function_at` must return None if the file is not the recorded one.
         """
         self._machine = machine
         self._path = path
@@ -141,7 +142,7 @@ class Instructions:
     def behaviour(self, address: int) -> str:
         """Returns WAITING, ATOMIC, FIXED, MEMORY_USE, COMPUTE or UNKNOWN for a sample at `address`.
 
-        A sample often names the instruction after the slow one, so the preceding one counts, too.
+        A sample often names the instruction after the slow one, so the preceding instruction counts, too.
         """
         if address not in self._known:
             self._known[address] = self._classify(address)
@@ -288,7 +289,7 @@ _ALL: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "aarch64": (*(f"x{n}" for n in range(18)), *(f"v{n}" for n in range(8))),
 }
-"""Registers that may change in a call, and some that it preserves."""
+"""Registers that a call may change; all others count as preserved."""
 
 
 def _place(register: str) -> str:
@@ -361,7 +362,7 @@ def _follow(steps: Sequence[_Step], machine: str) -> _Loop:
 
 
 def _varying(after: Dependences) -> Iterator[str]:
-    """Yields places whose new value depends on their own last value, changed, or on that of such a place."""
+    """Yields places whose new value is computed from their last value, and places that depend on these."""
     reach = {place: dict(origins) for place, origins in after.items()}
     for _ in range(len(reach)):
         grown = False

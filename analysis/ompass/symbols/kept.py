@@ -169,7 +169,7 @@ class _Writer:
         }  # fmt: skip
 
     def _rows(self, answers: Mapping[Address, Value], form: Callable[[Value], Any]) -> list[list[Any]]:
-        """Returns [module, addresses, answers] by module; each address is the step from the previous one."""
+        """Returns [module, addresses, answers] by module; an address is a step from the previous address."""
         rows = []
         for module in sorted({module for module, _ in answers} & self._answers.modules.keys()):
             addresses = sorted(address for number, address in answers if number == module)

@@ -46,7 +46,7 @@ _LARGEST_BYTES: Final = 8 << 20
 
 
 class SourceFiles:
-    """The lines of source files. Missing files and too large ones have none."""
+    """The lines of source files. Missing files, and files that are too large, have none."""
 
     def __init__(self) -> None:
         self._files: dict[str, tuple[str, ...]] = {}

@@ -2,7 +2,7 @@
 """Looks addresses up in one file: frames from DWARF, inlined ones first; names from the symbol table.
 
 Owns the choice of backend (split_dwarf for split debug information, else the `symbolic` package, else
-llvm-symbolizer or addr2line, else symbols only), and the lines of code for which the compiler gives none.
+llvm-symbolizer or addr2line, else symbols only), and the choice of a line for code without a line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ompass.symbols.split_dwarf import SplitDwarf
 
 _LLVM_VERSIONS = range(30, 13, -1)
-_FARTHEST_BYTES = 1024  # backwards from an instruction without a line to one with a line
+_FARTHEST_BYTES = 1024  # search this far back for the line of an instruction without a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Lookup:
 def split_dwarf_of(path: Path) -> SplitDwarf | None:
     """Returns the reader of split debug information; None if it is damaged or not split."""
     try:
-        if not read_facts(path).has_address_table:  # every skeleton needs it
+        if not read_facts(path).has_address_table:  # every skeleton needs this table
             return None
     except NotElfError:
         return None

@@ -39,8 +39,9 @@ def _remembered(ask: Callable[[ModuleFile, int], _Answer]) -> Callable[[ModuleFi
 
 
 class ModuleFile:
-    """The file with a module's debug information (`found`): the module or a separate debug file. Opens it at
-    the first question. Not thread-safe.
+    """The file with a module's debug information (`found`): the module or a separate debug file.
+
+    Reads symbols and lines at the first question. Not thread-safe.
     """
 
     def __init__(self, module: Module, recorded_ns: int, debug_roots: Sequence[Path] | None) -> None:

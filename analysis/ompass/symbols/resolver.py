@@ -31,7 +31,7 @@ Value = TypeVar("Value")
 
 
 def construct_name(definition: Definition, place: Location) -> str:
-    """Returns the name of a construct: the given one, or its place; for an MPI call, both."""
+    """Returns the name of a construct: its given name, or else its place; for an MPI call, both."""
     if definition.kind == "mpi":
         return f"{definition.name} {place.label()}"
     return definition.name or place.label()
@@ -76,11 +76,11 @@ class Resolver:
         self._modules = modules
         self._recorded_ns = recorded_ns
         self._debug_roots = debug_roots
-        self.answers = kept or Answers()  # runs with the same modules may share it
+        self.answers = kept or Answers()  # runs with the same modules may share this object
         self.is_kept = kept is not None  # True if the run has a names file that can be used
         self.has_news = False  # True if `answers` has more than the names file
-        self.may_keep = True  # False if the file is of a later version
-        self._stopgaps: dict[tuple[int, Address], object] = {}  # answers about missing or changed files
+        self.may_keep = True  # False if a later version of ompass wrote the names file
+        self._stopgaps: dict[tuple[int, Address], object] = {}  # from missing or changed files; never kept
         self._noted: set[int] = set()
         self._files: dict[int, ModuleFile] = {}
         self.shared = Shared()
@@ -281,8 +281,8 @@ class Resolvers:
 
 _MOST_PLACES: Final = 3
 _KINDS: Final = {"parallel": "parallel region", "task": "task construct"}
-_FIRST_VERSION: Final = 7  # of the trace format that names the task or region around a construct
-_END: Final = "region barrier"  # at the place of its region, which has a note
+_FIRST_VERSION: Final = 7  # first trace format that records the task or region around a construct
+_END: Final = "region barrier"  # shown at the place of its region, so needs no note
 
 
 def notes_on_places(run: Run, locations: Mapping[int, Location]) -> Iterator[str]:

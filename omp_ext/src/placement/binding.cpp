@@ -13,7 +13,7 @@ namespace omp_ext {
 
 namespace {
 
-// The bindings that we made, and the ones that they replaced. A thread with one of our bindings counts as unbound: we
+// The bindings that we made, and the bindings that they replaced. A thread with a binding of ours counts as unbound: we
 // bound it in a team of another size, or it inherited the binding from the thread that created it.
 class OwnBindings {
 public:
@@ -39,7 +39,7 @@ private:
         CpuSet made, replaced;
     };
     std::mutex mutex_;
-    std::vector<Binding> bindings_; // an entry for each domain or core, and for each other binding that spans several
+    std::vector<Binding> bindings_; // an entry for each domain or core, and each part of one that the program allows
 };
 
 OwnBindings &own_bindings() {

@@ -29,13 +29,13 @@ struct Seat {
 };
 
 // Returns the seat of a worker. Workers with consecutive numbers get the same domain or the next. With at least as many
-// workers as domains, each domain gets one, and the others go where the fewest workers per CPU are. With fewer
-// workers, each has a range of domains and sits in the first.
+// workers as domains, each domain gets one worker, and each further worker goes where the fewest workers per CPU are.
+// With fewer workers, each has a range of domains and sits in the first.
 Seat seat_of(const Topology &topology, DomainRange within, int worker, int n_workers);
 
-// Returns the domain of the calling thread, and binds it there if it is unbound and `mode` and the machine allow
-// it. A thread bound to CPUs of one domain belongs to that domain; a thread bound to CPUs of several belongs to one of
-// those, preferably the domain of `seat`. `is_outermost`: no team is around this one. Never fails.
+// Returns the domain of the calling thread, and binds the thread there if it is unbound and `mode` and the machine
+// allow that. A thread bound to CPUs of one domain belongs to that domain. A thread bound to CPUs of several domains
+// belongs to one of them, preferably the domain of `seat`. `is_outermost`: the team is not nested. Never fails.
 int settle_calling_thread(const Topology &topology, BindMode mode, const Seat &seat, bool is_outermost);
 
 // Called around a fork, so the child does not inherit a locked mutex.

@@ -82,8 +82,9 @@ struct Map {
 private:
     const CpuSet &cpus(int domain) const { return topology.domains[static_cast<size_t>(domain)].cpus; }
 
-    // Appends the other domains to `neighbours`, the nearest first. Orders equally distant ones by number, from
-    // `domain` + 1 up and then from 0. If each order began with the lowest number, all threads would search there first.
+    // Appends the other domains to `neighbours`, the nearest first. Orders equally distant domains by number, from
+    // `domain` + 1 up and then from 0. If each order began with the lowest number, all threads would search there
+    // first.
     void add_neighbours(int domain) {
         std::vector<int> others;
         for (int step = 1; step < n; step++) others.push_back((domain + step) % n);

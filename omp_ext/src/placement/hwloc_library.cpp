@@ -15,7 +15,7 @@ struct Opened {
     bool complete = false;
 
     Opened() {
-        if (is_privileged()) return; // hwloc's own variables make it load libraries
+        if (is_privileged()) return; // environment variables of hwloc make it load libraries
         // hwloc 2.0 and all versions with its binary interface.
         void *library = dlopen("libhwloc.so.15", RTLD_LAZY | RTLD_LOCAL);
         if (!library) return;

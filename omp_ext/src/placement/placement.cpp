@@ -44,7 +44,7 @@ public:
         if (i == n_) shares_[n_++] = {domain, 0};
         shares_[i].bytes += bytes;
     }
-    // Returns the domain with the most bytes, the lowest of equal ones; -1 without bytes.
+    // Returns the domain with the most bytes, on a tie the lowest; -1 if there are no bytes.
     int most() const {
         const Share *most = nullptr;
         for (const Share *share = shares_; share < shares_ + n_; share++)
@@ -115,7 +115,7 @@ int Placement::domain_of_node(int node) const {
                                                                            : -1;
 }
 
-// Finds the node of each page, or -1. Returns false if the system does not answer.
+// Finds the node of each page; negative: unknown. Returns false if the system does not answer.
 bool Placement::ask_system(const uintptr_t *addresses, size_t n, int *nodes) {
     if (!may_ask_.load(std::memory_order_relaxed)) return false;
     const int saved = errno;
@@ -159,7 +159,7 @@ bool Placement::all_pages_in(uintptr_t begin, uintptr_t end, int domain) {
     return true;
 }
 
-// Sets the policy of the pages and moves those that are present. Returns false with errno if the system refuses.
+// Sets the policy of the pages and moves present pages. Returns false with errno if the system refuses.
 bool Placement::place(uintptr_t begin, uintptr_t end, int domain) {
     const HwlocLibrary *hwloc = hwloc_library();
     if (!hwloc || !topology_.places_memory) {

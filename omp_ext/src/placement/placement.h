@@ -58,7 +58,7 @@ public:
     // evenly spaced pages of a very long range.
     int domain_holding_most(ByteRange range);
     // Returns the domain that probably holds most of the ranges; -1: unknown. Uses the cache, and kSampledPages evenly
-    // spaced pages of a longer range. Takes well below a microsecond if they are cached.
+    // spaced pages of a longer range. Takes well below a microsecond if these pages are cached.
     int likely_domain(const ByteRange *ranges, size_t n_ranges);
 
     // Forgets the system's answers and the targets of move(), but not the domains of allocations.

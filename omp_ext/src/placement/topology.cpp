@@ -66,9 +66,9 @@ public:
         return {};
     }
 
-    // Returns one domain for each object that has CPUs of its own, that is, CPUs that no smaller object has. A node with
-    // memory alone makes no domain, and two kinds of memory next to the same CPUs make one. CPUs of no object go to the
-    // first domain.
+    // Returns one domain for each object that has CPUs of its own, that is, CPUs that no smaller object has. A node
+    // with memory alone makes no domain, and two kinds of memory next to the same CPUs make one. CPUs that belong to no
+    // object go to the first domain.
     std::vector<Domain> domains_of(const std::vector<hwloc_obj_t> &objects) const {
         std::vector<size_t> smallest_first(objects.size());
         for (size_t i = 0; i < objects.size(); i++) smallest_first[i] = i;
@@ -131,8 +131,8 @@ private:
         return sets;
     }
 
-    // Finds the smallest nodes that contain all of the CPUs, or else those that have some of them. Of several nodes
-    // with the same CPUs the first gets the memory, because hwloc lists ordinary memory first.
+    // Finds the smallest nodes that contain all of the CPUs, or else all nodes that contain some of them. Of several
+    // nodes with the same CPUs the first gets the memory, because hwloc lists ordinary memory first.
     void find_nodes(Domain &domain) const {
         std::vector<unsigned> partly;
         int smallest = 0;

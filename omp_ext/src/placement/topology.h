@@ -31,9 +31,9 @@ inline constexpr const char *kDomainRequestForms =
 bool parse_domain_request(const char *text, DomainRequest &request);
 
 struct Domain {
-    CpuSet cpus; // never empty; parts of a machine with fewer CPUs than parts share them
+    CpuSet cpus; // never empty; with more parts than CPUs, several parts share a CPU
     std::vector<unsigned> nodes; // NUMA nodes close to the CPUs, by the system's numbers; empty: unknown
-    std::vector<unsigned> nodes_to_fill; // the nodes that get its memory
+    std::vector<unsigned> nodes_to_fill; // the nodes for memory that is placed in the domain
 };
 
 struct Topology {

@@ -73,7 +73,7 @@ struct alignas(64) Hook {
     void *ours;
     void *routing; // looks at the caller, then jumps to the function that target_for returns
     ompass::Router *router;
-    void *real = nullptr; // the runtime's; null: it has none
+    void *real = nullptr; // the runtime's function; null: the runtime lacks it
     void *own = nullptr; // ours or real, as decided; null: not decided yet
     bool is_for_own = false; // all calls go to the runtime that we schedule
 };
@@ -92,7 +92,7 @@ bool is_in_runtime(const void *code);
 const void *call_of_region();
 // True once a library of the process refers to a function that creates tasks, or adopt_noted_tasks() has found a task.
 bool may_create_tasks();
-// Notes that the program creates tasks, although no library refers to such a function (it found the function by dlsym).
+// Notes that the program creates tasks, although no library refers to such a function (found by dlsym).
 void note_first_task_creation();
 inline std::atomic<bool> task_creation_is_noted{false};
 inline void note_task_creation() {
@@ -112,7 +112,7 @@ bool may_create_target_tasks();
 
 // True if new tasks may be light. libomp_runtime.cpp sets it when the library begins to schedule the program, or when a
 // tool begins to observe the library. Conditions: nothing in the program needs the runtime's own tasks, and no tool is
-// active, except an observer while waits are not suspended. The library clears it when one of them fails.
+// active, except an observer while waits are not suspended. The library clears it when a condition fails.
 inline std::atomic<bool> tasks_may_be_light{false};
 // Gives a light current task a proxy task, and makes all new tasks runtime tasks. Called before the program changes
 // settings that the runtime keeps in a task.

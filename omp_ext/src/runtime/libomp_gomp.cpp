@@ -107,7 +107,7 @@ struct Region {
 constexpr int kMaxDepth = 64; // the runtime schedules the tasks of deeper regions
 thread_local Region regions[kMaxDepth];
 thread_local int depth = 0;
-thread_local const void *region_call = nullptr; // return address of the program's call that began a region last
+thread_local const void *region_call = nullptr; // return address of the program's call that last began a region
 
 void run_region(void *argument) {
     const Region &region = *static_cast<Region *>(argument);
@@ -209,8 +209,8 @@ OMP_EXT_BARRIER(bool, GOMP_loop_end_cancel)
 OMP_EXT_BARRIER(void, GOMP_sections_end)
 OMP_EXT_BARRIER(bool, GOMP_sections_end_cancel)
 
-// The runtime's GOMP_single_copy_start would wait in the runtime's barrier, while the tasks of the single construct wait
-// in our queues.
+// The runtime's GOMP_single_copy_start would wait in the runtime's barrier, while the tasks of the single construct
+// wait in our queues.
 OMP_EXT_HOOK(bool, GOMP_single_start, (), ()) { return real_GOMP_single_start()(); }
 
 OMP_EXT_HOOK(void *, GOMP_single_copy_start, (), ()) {
@@ -247,7 +247,7 @@ OMP_EXT_HOOK(void, GOMP_task,
                            __builtin_return_address(0));
     if (flags & kGompDetach) {
         void *event = __kmpc_task_allow_completion_event(nullptr, worker->runtime_thread, task->block);
-        *static_cast<void **>(detach) = event; // both the program's variable and its copy in the task
+        *static_cast<void **>(detach) = event; // the variable of the program; next, its copy in the task
         *static_cast<void **>(static_cast<Call *>(static_cast<Block *>(task->block)->shareds)->data) = event;
     }
     const ShortList<BlockDependence> list = flags & kGompDepend ? list_of(dependences) : ShortList<BlockDependence>(0);
@@ -278,8 +278,8 @@ OMP_EXT_HOOK(void, GOMP_taskgroup_reduction_register, (uintptr_t *reductions), (
     real_GOMP_taskgroup_reduction_register()(reductions);
 }
 
-// Creates a task for each chunk. The task's data begin with the chunk's first iteration and the one after its last.
-// Registers the reductions of an empty loop, too, because the caller reads them.
+// Creates a task for each chunk. The task's data begin with the chunk's first iteration and the iteration after its
+// last. Registers the reductions of an empty loop, too, because the caller reads them.
 static void run_gomp_loop(Worker &worker, Function function, void *data, CopyFunction copy, long bytes, long alignment,
                           unsigned flags, uint64_t parameter, int priority, uint64_t start, uint64_t n_iterations,
                           uint64_t step, const void *code) {

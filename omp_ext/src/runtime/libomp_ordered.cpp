@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ordered loops. A thread that has the turn may wait for a task, and only a thread that waits for its own turn may be
-// able to run that task. To avoid this deadlock, the library suspends a task until its turn; the runtime then lets the
-// task pass at once. This file owns the order of turns; the runtime distributes the iterations.
+// Ordered loops. A thread that has the turn may wait for a task, and perhaps only a thread that waits for its own turn
+// can run that task. To avoid this deadlock, the library suspends a task until its turn; the runtime then lets the task
+// pass at once. This file owns the order of turns; the runtime distributes the iterations.
 //
 // A turn is a value of the loop variable and advances by the loop's stride. In doacross loops (`ordered(n)`, sink and
 // source) a turn is the number of an iteration of the whole nest.
@@ -31,7 +31,7 @@ struct DoacrossBounds {
 // One loop of a region. All workers reach the loops of a region in the same order, so a number identifies each loop.
 class OrderedLoop {
 public:
-    // A suspended task that waits for a turn or, in a doacross loop, for the post of that iteration.
+    // A suspended task that waits for a turn or, in a doacross loop, for the post of an iteration.
     struct Waiter {
         uint64_t turn;
         Suspension *suspension;
@@ -73,8 +73,8 @@ public:
         lock_.unlock();
         return is_there;
     }
-    // Returns true if the turn has not come. The thread that moves on to this turn, or posts it, will resume the
-    // waiter.
+    // Queues the waiter and returns true if its turn has not come. The thread that moves on to this turn, or posts it,
+    // resumes the waiter.
     bool queue(Waiter &waiter) {
         lock_.lock();
         const bool waits = !is_there_now(waiter.turn);
@@ -281,7 +281,7 @@ OMP_EXT_HOOK(void, __kmpc_end_ordered, (void *location, int32_t thread), (locati
     }
 }
 
-// gcc's code takes the first iterations when a loop begins, and further ones when it has passed its turns. The
+// gcc's code takes the first iterations when a loop begins, and further iterations when it has passed their turns. The
 // functions for both (_start, _next) call __kmpc_dispatch_next_8 or _8u.
 #define OMP_EXT_GOMP_ORDERED_LOOP(name, Value, parameters, arguments, stride)                                          \
     OMP_EXT_HOOK(bool, name##_start, parameters, arguments) {                                                          \

@@ -35,7 +35,7 @@ using namespace abi;
 namespace {
 
 // The bodies of teams constructs. The primary thread of a team runs such a body, while the team's other threads wait
-// for parallel regions inside it. Yet the runtime reports a region of all these threads. Within another region (a
+// for parallel regions inside the body. Yet the runtime reports a region of all these threads. Within another region (a
 // target construct that falls back to the host) only the address of the body identifies a teams construct.
 struct TeamsBody {
     void (*microtask)();
@@ -95,8 +95,8 @@ OMP_EXT_HOOK(int32_t, __kmp_invoke_microtask,
     return result;
 }
 
-// The workers of the regions around the thread's serialized regions, which nest. A serialized region begins without a
-// worker. If the runtime calls the body of the region, begin_part may make a team of one.
+// The workers of the regions around the thread's serialized regions, innermost last. A serialized region begins without
+// a worker. If the runtime calls the body of the region, begin_part may make a team of one.
 namespace {
 thread_local std::vector<Worker *> *outer_workers __attribute__((tls_model("initial-exec"))) = nullptr;
 }

@@ -120,8 +120,8 @@ void look_for_references(const ompass::LoadedLibraries &libraries, void *referen
 
 // ---------------------------------------------------------------- deciding
 
-// Finds the functions that we call, and checks those that must be hooked to count all tasks. Returns false if one is
-// missing.
+// Finds the functions that we call, and checks for the functions that must be hooked to count all tasks. Returns false
+// if one is missing.
 bool find_runtime() {
     static const char *const needed[] = {"__kmpc_omp_task_alloc",      "__kmpc_omp_task",
                                          "__kmpc_omp_task_begin_if0",  "__kmpc_omp_task_complete_if0",
@@ -167,7 +167,7 @@ bool is_in_front() { return ompass::is_ours(dlsym(RTLD_DEFAULT, "__kmp_invoke_mi
 void decide_on_light_tasks() {
     const bool may_suspend_waits =
         options.waits == Waits::kRelaxed || (options.waits == Waits::kStrict && domains::count() > 1 && options.strict);
-    // No event notifies an observer that a thread leaves a light task for another one.
+    // No event notifies an observer that a thread leaves a light task for another task.
     const bool is_unseen = tool && (!tool_observes || may_suspend_waits);
     tasks_may_be_light.store(options.light_tasks && !runtime_tasks_may_come && !is_unseen && !cancellation &&
                                  !is_under_tsan(),

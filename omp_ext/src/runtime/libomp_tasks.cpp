@@ -37,7 +37,7 @@ bool must_outlive_call(const Worker &worker) { return tool_is_active() && worker
 
 void end_runtime_body(Task &task);
 
-// Replaces the destructors of a task that may be discarded, because the runtime calls them in any case.
+// Replaces the destructors of a task that may be discarded, because the runtime calls destructors even then.
 int32_t run_destructors(int32_t thread, void *block) {
     Task &task = *task_of(block);
     if (task.flags & kDestructors) task.destructors(thread, block);
@@ -184,7 +184,7 @@ int32_t number_of_this_thread(int32_t passed) {
     return worker ? worker->runtime_thread : passed;
 }
 
-// Runs the program's routine; the runtime calls it for each of our tasks that execute() does not run itself.
+// Runs the program's routine. The runtime calls this function for each of our tasks that execute() does not run itself.
 int32_t run_routine(int32_t thread, void *block) {
     Task &task = *task_of(block);
     Worker *began = this_worker;
@@ -567,7 +567,7 @@ Task *make_task(Worker &worker, void *location, int32_t flags, size_t block_byte
 }
 
 // Runs a transparent task at once, after the current task's earlier children and before its later ones. The task ends
-// with a wait for its own children. So all dependences between them hold, whether they import or export.
+// with a wait for its own children. So all dependences between these tasks hold, whether imported or exported.
 static void submit_transparent(Worker &worker, Task &task) {
     wait_for_children(worker);
     prepare(task);
@@ -681,7 +681,7 @@ void abi::need_proxy(Worker &worker) {
     Task &task = *worker.current;
     if (!is_light(task) || task.proxy) return;
     const int32_t thread = worker.runtime_thread;
-    if (worker.n_proxies++ == 0) { // this task begins once more than it ends, until the last proxy task is complete
+    if (worker.n_proxies++ == 0) { // until the last proxy task is complete, task_before_proxies has one begin too many
         worker.task_before_proxies = make_untied(worker);
         for (int i = 0; i < 2; i++) begin_unseen(worker, nullptr, worker.task_before_proxies);
         real___kmpc_omp_task_complete_if0()(nullptr, thread, worker.task_before_proxies);
@@ -701,7 +701,7 @@ void runtime::fulfill(void *event) { real_omp_fulfill_event()(event); }
 bool runtime::is_watched() { return tool_is_active(); }
 
 // A base task is an undeferred task of the runtime. When it completes, the runtime makes its parent current. So the
-// library returns to the parent when it begins and completes the base task. An untied base task is complete when it has
+// library begins and completes the base task to make its parent current. An untied base task is complete when it has
 // ended as often as it has begun.
 void *runtime::make_base_task(Worker &worker) {
     notify(&omp_ext_observer::creation_begins);
@@ -729,7 +729,7 @@ void runtime::return_to(Worker &worker, void *base_task) {
     real___kmpc_omp_task_complete_if0()(nullptr, worker.runtime_thread, base_task);
 }
 
-// The direct way takes two thirds of the time. But it returns to the task's parent, and ignores cancellation and tools.
+// The direct way takes two thirds of the time. But it makes the parent current, and ignores cancellation and tools.
 void runtime::execute(Worker &worker, Task &task, bool directly) {
     void *location = task.location, *block = task.block;
     const int32_t thread = worker.runtime_thread;
@@ -747,7 +747,7 @@ void runtime::execute(Worker &worker, Task &task, bool directly) {
         return;
     }
     real___kmpc_omp_task()(location, thread, block);
-    kmpc_proxy_task_completed(thread, task.proxy); // frees both, without an event
+    kmpc_proxy_task_completed(thread, task.proxy); // frees the task and its proxy, without an event
 }
 
 } // namespace omp_ext

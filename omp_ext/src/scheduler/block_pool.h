@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of light tasks and of dependences: blocks of whole cache lines, reused for blocks of the same size. These
-// never return to the system. Blocks of more than kMostLines come from malloc, and are freed at once.
+// The memory of light tasks and of dependences: blocks of whole cache lines, reused for blocks of the same size. Such
+// blocks never return to the system. Blocks of more than kMostLines come from malloc, and are freed at once.
 //
 // Contract: only the owner, one thread at a time, calls take, give, lend, take_back and keep. Any thread calls
 // give_back.

@@ -18,7 +18,7 @@ namespace omp_ext {
 
 inline bool is_under_tsan() { return __tsan_acquire && __tsan_release; }
 
-// Everything before the release of an address happens before everything after an acquisition of it.
+// Everything before the release of an address happens before everything after a later acquisition of that address.
 inline void note_release(const void *address) {
     if (__builtin_expect(is_under_tsan(), 0)) __tsan_release(const_cast<void *>(address));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node of a dependence graph: a task with dependences, or a wait for such tasks. Owns the protocol by which the thread
-// that creates tasks and the threads that complete them agree on successors, without a lock. dependences.cpp decides
-// which nodes follow which.
+// A node of a dependence graph: a task with dependences, or a wait for such tasks. Owns the protocol by which the
+// thread that creates tasks and the threads that complete them agree on successors, without a lock. dependences.cpp
+// decides which nodes follow which.
 //
 // Contract. One thread at a time, the creator, makes and lists nodes and adds edges to them. Exactly one thread closes
 // the node of a task, when the task is complete. The creator stops using a node when no list refers to it (unlist).
@@ -60,8 +60,8 @@ struct alignas(64) GraphNode {
     bool is_complete() const { return successors.load(std::memory_order_acquire) == kComplete; }
     bool is_ready() const { return (n_predecessors.load(std::memory_order_acquire) & ~kArmed) == 0; }
 
-    // Creator. Makes `node` a successor of this one, once. Returns false if this node is complete. Calls new_block() for
-    // memory if `node` has no room for another edge.
+    // Creator. Makes `node` a successor of this node, once. Returns false if this node is complete. Calls new_block()
+    // for memory if `node` has no room for another edge.
     template <typename NewBlock>
     bool add_successor(GraphNode &node, Link flags, NewBlock &&new_block) {
         Link newest = successors.load(std::memory_order_acquire);
@@ -93,8 +93,8 @@ struct alignas(64) GraphNode {
                                                    std::memory_order_acquire);
     }
 
-    // The completing thread. Calls release(successor, flags) for each successor. Returns true if it must free the node,
-    // which otherwise may be gone.
+    // The completing thread. Calls release(successor, flags) for each successor. Returns true if the caller must free
+    // the node; else another thread may have freed the node already.
     template <typename Release>
     bool close(Release &&release) {
         const Link last = successors.exchange(kComplete, std::memory_order_acq_rel);

@@ -180,7 +180,7 @@ struct Creation {
             notify(&omp_ext_observer::task_depends, earlier.seen, node.task->seen);
         return true;
     }
-    // Makes the new node a successor of all incomplete nodes of `earlier`. Removes the complete ones from `earlier`.
+    // Makes the new node a successor of all incomplete nodes of `earlier`. Removes complete nodes from `earlier`.
     void follow(NodeList &earlier, DependenceNode::Link flags) const {
         earlier.filter([&](DependenceNode *one) {
             if (follow(*one, flags)) return true;

@@ -24,8 +24,8 @@ struct Dependence {
     DependenceKind kind;
 };
 
-// Enters a task as a successor of earlier ones, and returns its node. Makes the table if there is none. The node is not
-// ready before release_creation.
+// Enters a task as a successor of earlier tasks, and returns its node. Makes the table if there is none. The node is
+// not ready before release_creation.
 DependenceNode *enter(DependenceTable *&table, BlockPool &blocks, const Dependence *dependences, int n, Task *task);
 
 // Makes a node for a wait, without successors. The caller frees it when it is ready.
@@ -34,8 +34,9 @@ DependenceNode *enter_wait(DependenceTable &table, BlockPool &blocks, const Depe
 // Ends the creation of a node. Returns true if all predecessors are complete; then the caller starts the task.
 bool release_creation(DependenceNode *node);
 
-// Completes a task. Calls start(successor) for each task that becomes ready, and resume for each armed wait. The task
-// that is started last profits most from the caches. Returns true if the caller must free the node.
+// Completes a task. Calls start(successor) for each task that becomes ready, and resume(suspension) for each armed wait
+// that becomes ready. The task that is started last profits most from the caches. Returns true if the caller must free
+// the node.
 bool complete(DependenceNode *node, void (*start)(void *context, Task *task), void *context,
               void (*resume)(Suspension &suspension));
 

@@ -42,7 +42,7 @@ public:
         bottom_.store(bottom + 1, std::memory_order_release);
     }
 
-    // Owner. Takes the newest item. Returns null if its number is below `mark`, or if there is none.
+    // Owner. Takes the newest item. Returns null if there is none, or if the number of the newest is below `mark`.
     T *pop(int64_t mark) {
         const int64_t bottom = bottom_.load(std::memory_order_relaxed) - 1;
         if (bottom < mark || bottom < top_.load(std::memory_order_relaxed)) return nullptr;

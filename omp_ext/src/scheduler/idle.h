@@ -78,7 +78,7 @@ inline bool has_no_helper(const Team &team) {
 }
 
 // Wakes a worker for a task in the deque of an awake thread, unless a worker is already searching. If no processor is
-// free, wakes a worker only if no other one can help.
+// free, wakes a worker only if no other worker can help.
 inline void signal_deque_task(Team &team, int domain) {
     const int n_asleep = team.n_asleep.load(std::memory_order_relaxed);
     if (__builtin_expect(n_asleep > 0, 0) && team.n_searching.load(std::memory_order_relaxed) == 0 &&

@@ -151,7 +151,7 @@ public:
     int domain = 0; // set before use
 
 private:
-    static constexpr unsigned kMostChains = 11; // with the fields above, the chains fill two cache lines
+    static constexpr unsigned kMostChains = 11; // receive() joins two chains rather than exceed this
     static constexpr int kUnknownDepth = INT_MAX;
 
     // sent_: the newest sent entry and, in the upper 16 bits, the saturated number of sent entries.

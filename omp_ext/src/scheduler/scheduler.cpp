@@ -36,7 +36,7 @@ void enter_group(Worker &worker, Group &group) {
         group.n_elsewhere.fetch_add(1, std::memory_order_relaxed);
 }
 
-// `group` may be freed on return.
+// Counts a completed task for its group. `group` may be freed on return.
 void leave_group(Worker *worker, Group &group) {
     if (group.counts_here(worker)) {
         group.n_here--;
@@ -48,7 +48,7 @@ void leave_group(Worker *worker, Group &group) {
     if (waiting.awaited_count.load(std::memory_order_seq_cst) == now) wake(waiting);
 }
 
-// Releases one hold (n_holds) of a task. With the last one, frees a light task, and releases one hold of its parent.
+// Releases one hold (n_holds) of a task. The last release frees a light task, and releases one hold of its parent.
 void release_hold(Task *task) {
     while (has_holds(*task) && task->n_holds.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         Task *parent = task->parent;
@@ -75,7 +75,7 @@ void hold_parent(const Task &task) {
     release_hold(&task);
 }
 
-// `parent` may be freed on return.
+// Counts a child that completed outside of its parent. `parent` may be freed on return.
 void count_elsewhere(Team &team, Task &parent, int creator) {
     Worker &waiting = team.workers[creator];
     const uint64_t before = parent.n_done_elsewhere.fetch_add(1, std::memory_order_seq_cst);
@@ -202,7 +202,8 @@ namespace {
     worker.counters = counters;
 }
 
-// If descendants of a runtime task are incomplete, keeps its light ancestors until they complete. Called inside the task.
+// If descendants of a runtime task are incomplete, keeps its light ancestors until they complete. Called inside the
+// task.
 void release_ancestors(Task &task) {
     if (has_holds(task) && must_defer_release(task)) defer_release(task);
 }
@@ -276,7 +277,7 @@ struct Run {
 
 } // namespace
 
-// Not inlined, because the frame of each caller would contain the space for this call.
+// Not inlined: otherwise the frame of each caller would contain the space for this call.
 [[gnu::noinline]] void run_on_new_stack(Worker &worker, Task &task) {
     Stack *stack = worker.stacks.take();
     if (!stack) return run(worker, task);

@@ -66,7 +66,7 @@ void leave_cancelled_region(Worker &worker);
 // Waits for all threads and tasks at the end of a region.
 void end_region(Worker &worker);
 
-// Waits, after wait_for_children, until the children are complete for the runtime too: a few instructions.
+// Waits until the children are complete for the runtime, too. Called after wait_for_children; takes a few instructions.
 void wait_for_finishing_children(Worker &worker);
 
 // A lock, or a turn in an ordered loop, that a task waits for in a team that suspends waiting tasks.

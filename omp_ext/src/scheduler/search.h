@@ -44,7 +44,7 @@ Task *find_for_suspendable(const Search &search);
 // only if all threads of the entry's domain are blocked in constrained waits.
 inline constexpr int64_t kRescueAfterNs = 200'000;
 // Time after which such a wait takes entries of any domain. A wait that can suspend its task first checks that the
-// team's other threads neither use nor want a processor. If so, something outside of OpenMP blocks them.
+// team's other threads neither use nor want a processor: then something outside of OpenMP blocks them.
 inline constexpr int64_t kRescueAnywayAfterNs = 1'000'000'000;
 // Time after which such a wait skips that check, because other threads may spin until the waiting task does something.
 inline constexpr int64_t kRescueFromWorkAfterNs = 60'000'000'000;

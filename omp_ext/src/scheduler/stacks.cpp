@@ -261,7 +261,7 @@ void StackPool::trim() {
     for (Stack *stack = idle_; stack && stack->has_pages; stack = stack->next) {
         stack->has_pages = n++ < max_taken_;
         const size_t bytes = stack->bytes - (stack->has_pages ? kKeptBytes : 0);
-        // The page below the kept ones is present if the stack grew deeper.
+        // The page below the kept pages is present if the stack once grew deeper.
         unsigned char is_there = 1;
         if (stack->has_pages) mincore(stack->lowest + bytes - page_bytes(), page_bytes(), &is_there);
         if (is_there & 1) madvise(stack->lowest, bytes, MADV_DONTNEED);

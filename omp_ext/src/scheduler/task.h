@@ -46,7 +46,7 @@ enum TaskFlag : uint16_t {
 struct Task : QueueEntry {
     // Written by the creating thread.
     bool is_transparent; // its children and its siblings may depend on each other
-    bool has_short_children; // they run at once (throttle.h); written by the running thread
+    bool has_short_children; // its children run at once (throttle.h); written by the running thread
     uint32_t level; // as QueueEntry::depth, but not saturated
     Task *parent; // null: implicit
     Group *group; // innermost taskgroup, or null
@@ -130,7 +130,7 @@ struct Group {
     int64_t n_here = 0; // counted by that thread; 0 if the task is untied and may move
     std::atomic<int64_t> n_elsewhere{0}; // counted by all others, whose last access to the group is this count
     // While the wait for the group is suspended, n_elsewhere is kArmedGroup plus all incomplete tasks, and n_here is 0.
-    Suspension *suspension = nullptr; // written by the group's thread; read by the one that counts the last task
+    Suspension *suspension = nullptr; // written by the group's thread; read by the thread that counts the last task
 
     bool counts_here(const Worker *running) const {
         return running == worker.load(std::memory_order_relaxed) && !(task->flags & kUntied) && !suspension;

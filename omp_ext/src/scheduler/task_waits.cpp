@@ -120,16 +120,17 @@ void run_stack_loop(Worker &worker) {
     abandon_for(worker, next_to_resume(worker));
 }
 
-// True if another thread may resume the current task. A light task belongs to the runtime's implicit task of this
-// thread. A lock of the runtime may belong to the thread. An OMPT tool would see an untied task on the wrong thread.
+// True if another thread may resume the current task. Excludes light tasks, which belong to this thread's implicit task
+// in the runtime, and tasks with a lock, which may belong to the thread. Under an OMPT tool returns false, because the
+// tool would see the task on the wrong thread.
 bool may_move(const Worker &worker) {
     return (worker.current->flags & (kUntied | kUndeferred | kInline)) == kUntied && !is_light(*worker.current) &&
            worker.n_locks == 0 && !runtime::is_watched();
 }
 
 // Suspends the current task. The thread continues in `ready`, or runs `task` on another stack, or searches. Returns
-// kYes when a thread has resumed the task, perhaps another one if the task is untied. Otherwise suspends nothing: the
-// wait is over (kOver), or no stack is left (kNoStack). Not inlined, here and below, to save the stack space of the
+// kYes when a thread has resumed the task, perhaps another thread if the task is untied. Otherwise suspends nothing:
+// the wait is over (kOver), or no stack is left (kNoStack). Not inlined, here and below, to save the stack space of the
 // switch in each wait.
 enum class Suspended { kYes, kOver, kNoStack };
 template <typename Arm>
@@ -160,7 +161,8 @@ template <typename Arm>
     return Suspended::kYes;
 }
 
-// True if the task may run on top of one that yields. Tasks that are not its descendants may need its locks or results.
+// True if the task may run on top of the yielding task. A task that is not its descendant may need its locks or
+// results.
 bool may_run_in_yield(const Search &search, const Task &task) {
     return may_run_on_top(search.worker) && search.fits(&task);
 }
@@ -168,7 +170,7 @@ bool may_run_in_yield(const Search &search, const Task &task) {
 // True if even a task that is not a descendant may run on top of the waiting one. That saves a stack and two switches,
 // but the waiting task resumes only when the other is complete. So the other must be small: at most one level nearer to
 // the root, which in a recursion is part of the grandparent's work. scheduler.h shows that no cycle of waits results.
-// The two tasks must not share exceptions. Light tasks must not share the runtime's settings.
+// The two tasks must not share exceptions. A light task must not use the settings of a runtime task below it.
 bool may_run_unrelated_on_top(const Search &search, const Task &task) {
     const Worker &worker = search.worker;
     const Task &waiting = *search.within;
@@ -197,7 +199,8 @@ bool can_suspend(const Worker &worker) {
 template <typename Condition>
 [[gnu::noinline]] Suspended wait_or_suspend(const Condition &condition) {
     Worker &worker = *condition.worker;
-    // A completion wakes the thread that began the task. So this thread suspends a moved task instead of sleeping in it.
+    // A completion wakes the thread that began the task. So this thread suspends a moved task, and does not sleep in
+    // it.
     const bool has_moved = worker.current->flags & kMoved && may_move(worker);
     const Search search{worker, worker.current, true};
     Idle idle(worker);
@@ -346,7 +349,7 @@ void wait(int kind, Condition &&condition) {
     if (is_light(task) && !has_children_to_wait_for(task)) return; // a runtime task still enters the runtime's wait
     Task *child = is_light(task) && !worker.base_task ? worker.deque.pop(worker.mark) : nullptr;
     if (child) {
-        // Reports the wait as soon as it runs a task that is not counted.
+        // Reports the wait before the first child that is not counted.
         bool is_reported = false;
         int at_once = 0;
         for (; child; child = has_children_to_wait_for(task) ? worker.deque.pop(worker.mark) : nullptr) {
@@ -391,7 +394,7 @@ void wait(int kind, Condition &&condition) {
     return true;
 }
 
-// Not inlined, to save stack in tasks below others.
+// Not inlined, to save stack space in tasks that have others on top of them.
 [[gnu::noinline]] static void wait_for_remaining_children(Worker &worker, Task &task) {
     wait(kOmptTaskwait, ChildrenComplete{&worker, task});
 }
@@ -518,7 +521,8 @@ void return_to_owner(Worker &began) {
         return true;
     };
     Worker &worker = *present_worker();
-    // The worker resumed the task from another stack. It returns to that stack, unless the stack is idle now.
+    // The thread continues in a ready suspension or its barrier, else on a new stack. If no stack is left, it tries
+    // again.
     while (suspend(worker, take_ready(worker), nullptr, arm) != Suspended::kYes) sched_yield();
 }
 

@@ -92,7 +92,7 @@ void begin_implicit_task(Worker &worker, Task &task, int domain) {
     task.n_holds.store(0, std::memory_order_relaxed);
 }
 
-// Assigns domains without threads to the nearest one with threads. Called when all threads have joined.
+// Assigns domains without threads to the nearest domain with threads. Called when all threads have joined.
 void assign_homes(Team &team) {
     const int n_domains = domains::count();
     for (int i = 0; i < n_domains; i++) team.domain_queues[i].n_workers.store(0, std::memory_order_relaxed);

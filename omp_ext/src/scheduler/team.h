@@ -42,7 +42,7 @@ struct LoopPart {
     bool is_doacross = false;
 };
 
-// The pace at which a worker runs tasks that it creates and runs at once (throttle.cpp).
+// The pace of the tasks that a worker creates and runs at once (throttle.cpp).
 struct Pace {
     const Task *parent = nullptr; // of the tasks of the present batch
     uint64_t constructs = 0; // constructs of the present batch, as a set of hashes

@@ -12,7 +12,7 @@ namespace omp_ext {
 
 namespace {
 
-constexpr int64_t kThrottleThreshold = 256; // tasks in a deque beyond which new ones run at once
+constexpr int64_t kThrottleThreshold = 256; // tasks in a deque beyond which new tasks run at once
 constexpr uint32_t kDoubtBatch = 4; // tasks in the batch after a slow batch of tasks that were short before
 constexpr int64_t kShortNs = 100; // longest mean time of a short task, including its creation
 // The same for tasks with dependences, which cost more if they wait for each other than if they run at once.
@@ -131,7 +131,7 @@ bool has_no_predecessors(Worker &worker) {
 
 namespace {
 
-// Runs a batch of tasks, or a single one if it takes long. Returns false if there are too few tasks. Sets
+// Runs a batch of tasks, or a single task if that takes long. Returns false if there are too few tasks. Sets
 // *are_short if all were short and created no tasks.
 bool run_batch(Worker &worker, const Search &search, bool *are_short) {
     const int64_t start_ns = now_ns(), longest_ns = kPaceBatch * kShortWaitingNs;

@@ -9,12 +9,12 @@ namespace ompass {
 struct TaskState;
 struct ThreadState;
 
-// After so many empty first parts in a row, the first part of the construct's next task is probably empty, too.
+// After this many empty first parts in a row, the first part of the construct's next task is probably empty, too.
 inline constexpr uint8_t kEmptyParts = 8;
 
-// The first part of an untied task that is under way and probably empty: clang's first part only submits the rest. The
-// tool records nothing of an empty part, so the task starts with the rest. Until the part ends, seen_switch is kNever.
-// Then any other event takes the long path, where notice() starts the task.
+// The first part under way, if it is probably empty. In clang's programs, the first part of an untied task only submits
+// the rest of the task. The tool records nothing of an empty part, so the recorded task starts with the rest. Until the
+// part ends, seen_switch is kNever. So any event inside the part takes the long path, where notice() starts the task.
 struct FirstPart {
     TaskState *task; // null: none
     uint64_t id; // of the task

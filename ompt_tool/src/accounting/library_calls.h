@@ -69,8 +69,9 @@ inline void end_library_call(ThreadState &thread) {
 // Ends a call that an exception or longjmp has left.
 [[gnu::noinline, gnu::cold]] inline void end_left_call(ThreadState &thread) { end_library_call(thread); }
 
-// True if the thread is in an MPI call or target construct. `frame`: the stack pointer of the asking function's caller.
-// If it shows that an exception or longjmp has left the call, ends the call and returns false.
+// True if the thread is in an MPI call or target construct. `frame`: the stack pointer of the function that makes the
+// present call. If `frame` shows that an exception or longjmp has left the earlier call, ends that call and returns
+// false.
 inline bool is_in_library_call(ThreadState &thread, const void *frame) {
     if (__builtin_expect(!thread.call.slot, 1)) return false;
     if (frame < thread.call.frame) return true; // stacks grow downwards

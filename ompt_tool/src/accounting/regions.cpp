@@ -204,7 +204,7 @@ static void leave_regions(ThreadState &thread, const EnteredRegion *target) {
     }
 }
 
-// Returns the contradiction that would arise if the thread began an implicit task there; kContradictions: none.
+// Returns the contradiction if the thread cannot begin an implicit task in this region now; kContradictions: none.
 static Contradiction objection_to(const ThreadState &thread, const format::RegionInstance *instance) {
     if (!instance) return thread.region->instance ? Contradiction::kSecondImplicit : Contradiction::kContradictions;
     if (!is_in(thread, instance)) return Contradiction::kContradictions;

@@ -173,7 +173,8 @@ inline void close_gap(ThreadState &thread, State state, uint64_t now) {
 inline void open_interval(ThreadState &thread, format::OpenState state) { thread.header->open_state = state; }
 
 // Ends a wrapped creation when the runtime returns, or when the created task starts inside the call. Closes the
-// interval of work before the creation, unless hardware counters had it closed, then the creation's own interval.
+// interval of work before the creation, then the creation's own interval. With hardware counters, the former is already
+// closed.
 inline void close_creation(ThreadState &thread, uint64_t now) {
     const uint64_t begin = thread.creation.begin;
     if (__builtin_expect(!thread.has_counters, 1)) close_work(thread, begin);
@@ -257,8 +258,8 @@ struct LastGap {
 };
 
 // Closes the gap at the end of a wait. `arrival`: at a barrier, when the last thread arrived; in other waits, any time
-// before the gap. The gap is idle until then. The rest is idle if other threads may have run tasks and it is longer
-// than the cost of leaving a wait; else it is sync.
+// before the gap. The gap is idle until `arrival`. The rest is idle if other threads may have run tasks and the rest is
+// longer than the cost of leaving a wait; else the rest is sync.
 inline LastGap close_gap_at_end(ThreadState &thread, uint64_t arrival, bool tasks_elsewhere, uint64_t now) {
     const uint64_t until_arrival = close_idle_gap(thread, arrival, now);
     const uint64_t rest = now - thread.header->mark;

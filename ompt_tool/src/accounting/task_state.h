@@ -61,8 +61,8 @@ enum TaskFlag : uint16_t {
 // The rest of lines 2 and 3 is for tasks with dependences.
 struct alignas(64) TaskState {
     uint64_t id; // creating thread << 40 | counter; 0: in a pool; meaningless for inline tasks
-    // Time of its creation or, after a suspension, of its return to the queue. Parts: the task's start if the part is the
-    // first one, else 0.
+    // Time of its creation or, after a suspension, of its return to the queue. Parts: the task's start if the part is
+    // the first one, else 0.
     uint64_t ready;
     uint64_t worked; // work since its start, including inline descendants; inline tasks: owner->worked at the start
     TaskState *below; // the task suspended under it on this thread; in a pool: the next free state
@@ -84,8 +84,8 @@ struct alignas(64) TaskState {
 
     uint64_t wait_begin; // while kWaiting; when suspended and on no stack, the id of the wait
     format::WaitSlot *wait; // counts the wait, on the thread that runs the task
-    // Completion time of a task with dependences, valid while `id` is unchanged. Detached tasks: end of their code. Other
-    // untied tasks, after their completion: a time in their last part, before which all other parts ended.
+    // Completion time of a task with dependences, valid while `id` is unchanged. Detached tasks: end of their code.
+    // Completed untied tasks without dependences: a time in their last part, before which all other parts ended.
     uint64_t end;
     union {
         TaskState *whole; // parts: the task
@@ -101,7 +101,7 @@ static_assert(sizeof(TaskState) == 192);
 // The id in records: 0 for an undeferred task, whose state may keep the id of a dependent task that is over.
 inline uint64_t traced_id(const TaskState &task) { return task.flags & kInline ? 0 : task.id; }
 inline bool is_over(const TaskState &task) { return (task.flags & kOver) == kOver; }
-// True if the runtime can know it as a task that is not over: not in a pool, not detached, not a part.
+// True for a task whose code has not ended. False for states in a pool, detached tasks and parts.
 inline bool is_alive(const TaskState &task) { return !is_over(task) && !(task.flags & kPart); }
 // True if this entry of a thread's stack is the task, or a part of it.
 inline bool is_entry_of(const TaskState &entry, const TaskState *task) {
@@ -132,7 +132,7 @@ public:
         if (__builtin_expect(free_ == nullptr, 0) && !refill()) return nullptr;
         return free_;
     }
-    // Owner only: like peek(), but does not refill an empty pool and returns null.
+    // Owner only: like peek(), but returns null for an empty pool instead of refilling it.
     TaskState *peek_known() const { return free_; }
 
     // Owner only: takes the state for which is_next() is true.

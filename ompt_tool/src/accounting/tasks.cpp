@@ -237,7 +237,7 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
     // clock.
     //
     // The reader takes the time of an untimed creation from the create_span that follows. If begin_creation() has left
-    // out this creation, the next create_span belongs to another one. So a creation that may be left out reads the
+    // out this creation, the next create_span belongs to another creation. So a creation that may be left out reads the
     // clock even in a task whose construct is_coarse.
     TaskState *creator = thread.current;
     const bool wrapped = creator->creating && thread.wrapper.loop_task != creator;
@@ -312,9 +312,9 @@ static uint64_t requeue_time(const TaskState &entry) {
     return entry.flags & kPart ? entry.whole->ready : entry.ready;
 }
 
-// Returns the time at which the thread leaves its current task. If that is a part of a task that another thread has
-// completed, and the runtime has not reported the part's end (leave_ended_part()), the part ended before the other thread
-// began its own last part.
+// Returns the time at which the thread leaves its current task, usually the present time. But the current part may have
+// ended without a report, and another thread may have completed the task since then (leave_ended_part()). In that case
+// the current part ended before the part that completed the task began.
 static uint64_t time_of_leaving(const ThreadState &thread) {
     const TaskState &top = *thread.current;
     const uint64_t now = clock::now();
@@ -497,8 +497,9 @@ static void trace_resume(ThreadState &thread, const TaskState &entry, uint64_t r
                      waited << 1 | (entry.flags & kWaiting ? 1 : 0));
 }
 
-// Ends the undeferred tasks above `entry`, which is on the stack: they end before their creators resume. Suspends the
-// other tasks above them one by one, because a trace cannot name an undeferred task.
+// Ends the undeferred tasks above `entry`, which is on the stack, because such tasks end before their creators resume.
+// A trace cannot name an undeferred task, so only the top task can end. Suspends the tasks above each undeferred task
+// one by one.
 static void end_undeferred_above(ThreadState &thread, const TaskState *entry) {
     const TaskState *last = nullptr;
     for (const TaskState *above = thread.current; above && above != entry; above = above->below)

@@ -30,8 +30,8 @@ inline void count_duration(format::ConstructSlot &slot, uint64_t ticks, uint32_t
     slot.histogram[bin < format::kHistogramBins ? bin : format::kHistogramBins - 1] += weight;
 }
 
-// Puts a state on top of the thread's stack. The caller makes it current. find_on_stack() finds a part on top without
-// the table of parts.
+// Puts a state on top of the thread's stack. The caller makes it current. If a part was on top, adds that part to the
+// table of parts, because find_on_stack() looks there for all parts below the top.
 inline void put_on_stack(ThreadState &thread, TaskState *task, TaskState *owner) {
     TaskState *top = thread.current;
     if (__builtin_expect((top->flags & (kPart | kListed)) == kPart, 0)) thread.parts.add(top);
@@ -122,7 +122,7 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
 void note_dependence(ThreadState &thread, const TaskState &before, TaskState &after);
 void start_task(ThreadState &thread, TaskState *task, uint64_t now);
 
-// Starts a task, unless it is untied and has an empty first part before its start.
+// Starts a task. Postpones the start of an untied task whose first part now begins and is probably empty (FirstPart).
 inline void start_now(ThreadState &thread, TaskState *task) {
     if ((task->flags & (kUntied | kSubmitted)) == kUntied &&
         thread.constructs.of(task->construct)->n_empty_parts == kEmptyParts) {
@@ -150,9 +150,10 @@ void end_untimed(ThreadState &thread, TaskState *task);
 void resume_task(ThreadState &thread, TaskState *task);
 // Suspends the current task, which may resume on another thread, and resumes the task below it.
 void step_back(ThreadState &thread);
-// Ends the current part, whose end the runtime does not report: libomp reports a part's end when the part queues the
-// task again, and the last part's end as the task's completion. The last part may end before the thread of the part
-// before it, which has queued the task, returns to libomp. Then that thread reports the completion.
+// Ends the current part, whose end the runtime did not report. libomp reports a part's end when the part queues the
+// task again, and the last part's end as the task's completion. But the last part may end before the previous part,
+// which queued the task, returns to libomp. Then the previous part's thread reports the completion, and libomp does not
+// report the end of the last part.
 void leave_ended_part(ThreadState &thread);
 void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status);
 void discard_task(ThreadState &thread, TaskState *task);

@@ -36,7 +36,7 @@ struct TaskConstruct {
     format::ConstructSlot *real_slot;
     omp_ext_counter light_counters; // the construct's address; the extension counts its light tasks here
     uint32_t id;
-    uint32_t period; // one in `period` undeferred tasks is timed, on average; slot->countdown counts down to it
+    uint32_t period; // one in `period` undeferred tasks is timed, on average; slot->countdown counts down to the next
     uint32_t n_recent; // tasks timed since the period was last adjusted
     uint32_t n_short; // tasks among them shorter than kSampleBelowNanoseconds
     uint32_t n_coarse; // deferred tasks below kCoarseBelowNanoseconds, minus longer ones; clamped
@@ -305,7 +305,8 @@ struct SharedState {
     Samples samples;
 };
 
-// Used by the owner only. On other threads, the extension may read the addresses of its constructs.
+// Used by the owner only, with one exception: on other threads, the extension may read `light_counters.code` of
+// constructs.
 struct OwnState {
     ConstructTable constructs;
     PlaceTable places;

@@ -7,8 +7,8 @@
 
 namespace ompass {
 
-// One such call. The time of a short call remains work. A call is not counted if other events in it closed state
-// intervals (the thread ran tasks), because these events have counted its time.
+// One wrapped call that OMPT does not report. The time of a short call remains work. A call is not counted if other
+// events in it closed state intervals (the thread ran tasks), because these events have counted its time.
 class UnreportedCall {
 public:
     // Called before the call. `recording`: the calling thread; null: measures nothing. `kind`: a mutex kind of

@@ -59,8 +59,8 @@ void arrive(ThreadState &thread, uint64_t now) {
         note_waited_for(*region.instance, region.n_barriers, region.loop ? region.loop->id : region.construct);
 }
 
-// Returns the construct of the task that ended last on another thread of the team, after `since`; 0: none ended, or the
-// wait was too short to look at all threads.
+// Returns the construct of the task that ended last on another thread of the team, after `since`. Returns 0 if no such
+// task ended, or if the wait was too short to justify a search of all threads.
 uint32_t last_ended(const ThreadState &thread, uint64_t since, uint64_t now) {
     const format::RegionInstance *instance = thread.region->instance;
     const uint32_t n_threads = __atomic_load_n(&process_log::header()->n_threads, __ATOMIC_RELAXED);

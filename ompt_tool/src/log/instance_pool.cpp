@@ -9,7 +9,7 @@ namespace ompass {
 
 using format::RegionInstance;
 
-// Number of sequences that a thread claims at a time, because all threads share their counter.
+// Sequences that a thread claims at a time: many, because all threads share the counter of sequences.
 static constexpr uint64_t kSequencesPerBlock = 1024;
 
 static bool is_free(const RegionInstance &entry) { return __atomic_load_n(&entry.n_open, __ATOMIC_ACQUIRE) == 0; }

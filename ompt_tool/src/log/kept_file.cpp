@@ -16,7 +16,7 @@ namespace ompass {
 
 namespace {
 
-constexpr int kMost = 4096; // kept descriptors; the log of a further thread is opened again each time it grows
+constexpr int kMost = 4096; // kept descriptors; the log of any other thread is opened again each time it grows
 
 struct Entry {
     std::atomic<int> number; // 1 + the descriptor; 0: free
@@ -35,9 +35,9 @@ int kept_count() {
                                           [](const Entry &entry) { return entry.number.load() != 0; }));
 }
 
-// Returns a copy of the descriptor with a number that the program hardly uses; -1 on failure. If the program's limit is
-// high (kPlenty), the number is high, too. Otherwise it is beyond the limit, so that no file of the program can get it.
-// If the hard limit forbids that, it is a high number below the limit.
+// Returns a copy of the descriptor with a number that the program hardly uses; -1 on failure. Under a high limit
+// (kPlenty), takes a high number. Under a lower limit, takes a number beyond it, which no file of the program can get.
+// If the hard limit forbids that, takes a high number below the limit.
 int move_high(int descriptor) {
     rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return -1;

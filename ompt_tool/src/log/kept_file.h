@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A descriptor that stays open in the program, with a number that the program does not use. get() checks it each time,
-// because programs close descriptors that they did not open, and reuse their numbers.
+// A descriptor that stays open in the program, with a number that the program does not use. get() checks the descriptor
+// each time, because programs close descriptors that they did not open, and reuse the numbers.
 #pragma once
 
 #include <sys/types.h>

@@ -26,9 +26,9 @@ constexpr uint64_t kNever = ~uint64_t{0};
 
 struct Stored {
     uint64_t place, end; // place in the file; time of its last event
-    uint64_t number; // of the window among its thread's
+    uint64_t number; // number of the window among its thread's windows
     uint32_t thread;
-    uint64_t needed_until = kNever; // time of the thread's next checkpoint, without which readers need this window
+    uint64_t needed_until = kNever; // time of the thread's next checkpoint; readers of later events skip this window
 };
 
 struct Kept {
@@ -55,7 +55,7 @@ bool add(Kept &here, const format::ExtentHeader &window, Stored about) {
     return true;
 }
 
-// Returns the oldest window that readers of later events than `time` do not need, counted from the oldest of all.
+// Returns the oldest window that readers of events after `time` do not need, as an index from the oldest of all.
 // Returns the number of windows if there is none. Requires the lock.
 size_t oldest_unneeded(Kept &here, uint64_t time) {
     const size_t n = here.stored.size();
@@ -64,8 +64,8 @@ size_t oldest_unneeded(Kept &here, uint64_t time) {
     return n;
 }
 
-// Returns the window to drop if there is no room. If readers need every window, a thread's later events cannot be read
-// up to its next checkpoint. Requires the lock and a stored window.
+// Returns the window to drop if there is no room. If readers need every window, the events of its thread up to the
+// thread's next checkpoint become unreadable. Requires the lock and a stored window.
 size_t to_drop(Kept &here) {
     const size_t i = oldest_unneeded(here, kNever);
     return i < here.stored.size() ? i : 0;

@@ -32,8 +32,8 @@ public:
     // Appends a copy of an extent, with its header, and does not map it. Returns false if there is no space.
     bool append_copy(const void *extent, size_t bytes);
 
-    // Writes an extent over the one at `offset`, which has the same size. A reader finds the old one, none, or the new
-    // one, even after a kill. Returns false on failure; the place may then hold none.
+    // Writes an extent over the one at `offset`, which has the same size. A reader finds the old extent, no extent or
+    // the new extent, even after a kill. Returns false on failure; the place may then hold no extent.
     bool overwrite(uint64_t offset, const void *extent, size_t bytes);
     // Moves the last extent of the file, which has `bytes`, to `offset`. Then cuts the file. Returns false on failure.
     bool move_last(uint64_t offset, size_t bytes);
@@ -63,8 +63,8 @@ public:
     static void detach_all_after_fork();
 
     static uint64_t total_bytes(); // bytes on disk of all files of the process
-    // Sets the function that append() and create() call first, to free space for `bytes` more; null: none. Their
-    // callers may hold locks of this folder's files meanwhile.
+    // Sets the function that append() and create() call first, to free space for `bytes` more; null: none. The function
+    // may be called while locks of this folder's files are held.
     static void set_room_maker(void (*make_room)(uint64_t bytes));
     static bool disk_refused(); // true if an allocation failed
 

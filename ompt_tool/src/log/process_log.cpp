@@ -194,7 +194,7 @@ void begin(uint64_t earlier_cpu_ns) {
     shared_header->groups_at_start = format::read_group_limits(shared->group_folders);
     shared_header->earlier_cpu_ns = earlier_cpu_ns;
     shared_header->rate = clock::state.ns_multiplier;
-    // The clocks are read last: until the thread's ring is open, preemption looks like work.
+    // Reads the clocks last, because preemption looks like work until the thread's ring is open.
     shared_header->start_epoch_ns = clock::read_ns(CLOCK_REALTIME);
     const clock::Reading reading = clock::read_both();
     shared_header->start_ticks = reading.ticks;

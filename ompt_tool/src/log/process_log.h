@@ -17,23 +17,24 @@ format::ProcessHeader *header();
 // Records the begin of the run. `earlier_cpu_ns`: processor time of the process before the tool started.
 void begin(uint64_t earlier_cpu_ns);
 
-// The functions construct_of_... return the id of a construct, and define it at the first call. 0: there are too many.
+// The functions construct_of_... return the id of a construct, and define the construct at the first call. 0: there are
+// too many constructs.
 //
-// A construct with this return address and kind. Waits, loops and target constructs also differ by `flags`, which have
-// at most 16 bits.
+// Returns the construct with this return address and kind. Waits, loops and target constructs also differ by `flags`,
+// which have at most 16 bits.
 uint32_t construct_of_address(format::DefinitionKind kind, const void *return_address, uint32_t flags);
-// Return a stand-in for an unknown return address, which tables of addresses, construct_of_address() and
-// construct_of_call() accept. at(): the place of construct `id`. inside(): an unknown place inside construct `id`.
-// Stand-ins lie in the kernel's address range, so no code of the program is there.
+// Return a stand-in for an unknown return address. Tables of addresses, construct_of_address() and construct_of_call()
+// accept stand-ins. at(): the place of construct `id`. inside(): an unknown place inside construct `id`. Stand-ins lie
+// in the kernel's address range, so no code of the program is there.
 inline const void *at(uint32_t id) { return reinterpret_cast<const void *>(~(uintptr_t{id} << 1)); }
 inline const void *inside(uint32_t id) { return reinterpret_cast<const void *>(~(uintptr_t{id} << 1 | 1)); }
-// A call of the function `number`, whose name is `name`, at this return address.
+// Returns the construct of calls of the function `number`, whose name is `name`, at this return address.
 uint32_t construct_of_call(format::DefinitionKind kind, const void *return_address, uint32_t number, uint32_t flags,
                            const char *name);
-// A kernel, phase or device with this name and these flags.
+// Returns the construct of the kernel, phase or device with this name and these flags.
 uint32_t construct_of_name(format::DefinitionKind kind, const char *name, uint32_t flags = 0);
 
-// Returns the id of the module that is loaded at this address, and defines it at the first call. ~0: none.
+// Returns the id of the module that is loaded at this address, and defines the module at the first call. ~0: none.
 uint32_t module_at(uint64_t address);
 
 // For instance_pool.h. Returns a free entry, which has an `index`; null: no memory.
@@ -43,7 +44,7 @@ void give_back_instance(format::RegionInstance *entry);
 // Returns the entry at this place; null if there is none.
 inline constexpr uint64_t kMostInstances = uint64_t{1} << 20;
 format::RegionInstance *instance_at(uint64_t index);
-// Returns the first of `n` sequences, which belong to the caller.
+// Claims `n` sequences for the caller, and returns the first.
 uint64_t claim_sequences(uint64_t n);
 
 void renew_calibration(); // reads the clocks again, at most every 100 ms
@@ -56,14 +57,14 @@ void look_for_other_runtime();
 void note_first_region(); // called when a region begins
 void note_create_gap(uint64_t ticks);
 void note_misuse();
-// Count what the runtime reported against its own earlier events, and numbers that the tool does not know.
+// Count contradictions by the runtime of its own earlier events, and OMPT's numbers that the tool does not know.
 void note_contradiction(format::Contradiction what);
 void note_unknown_value(format::UnknownValue::Kind kind, uint32_t value);
 void close(format::EndReason reason, uint64_t end_ticks);
 void note_last_limits(); // called after close(); reads the control groups' limits from files, and records them
 void settle(); // called after close(); marks that no log will grow or be cut any more
 
-// Called around a fork. forget() is called in the child; open() may be called again after it.
+// Called around a fork. forget() is called in the child; open() may be called again after forget().
 void lock_for_fork();
 void unlock_after_fork();
 void forget();

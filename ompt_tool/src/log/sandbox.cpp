@@ -77,8 +77,8 @@ bool was_loaded_at_start() {
     return program && dlsym(program, "ompass_get_api") == reinterpret_cast<void *>(&ompass_get_api);
 }
 
-// True if a process can open a file for writing under these filters, and they do not kill it if it opens a perf event.
-// A separate process tries both. The program's wait() does not see that process, and its end sends no signal.
+// True if, under these filters, a process can open a file for writing, and survives the attempt to open a perf event. A
+// separate process tries both. The program's wait() does not see that process, and its end sends no signal.
 bool may_record() {
     const long child = syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr);
     if (child == 0) {

@@ -114,7 +114,7 @@ bool ThreadLog::open_window() {
     return window_ != nullptr;
 }
 
-// Stores a copy of the window and empties it. A reader finds the old window, none, or the new one, even after a kill.
+// Stores a copy of the window and empties it. Readers find the old window, no window or the new one, even after a kill.
 bool ThreadLog::renew_window() {
     if (!seen_switch_ && (!trace_limit::allows(window_bytes_) || !file_.append_copy(window_, window_bytes_)))
         return false;

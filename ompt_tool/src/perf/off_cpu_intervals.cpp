@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A full ring loses records, but the processor-time clock still shows the thread's total off-CPU time. guess() places
-// the time that the records lack between the last record and the present, and divides it into preempted and blocked in
-// the proportion of the records.
+// A full ring loses records, but the processor-time clock still shows the thread's total off-CPU time. guess() computes
+// the off-CPU time that the records lack, and places this time between the last record and the present. It divides the
+// time into preempted and blocked in the proportion of the records.
 #include "perf/off_cpu_intervals.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr uint64_t kManySwitches = 256, kManyInNanoseconds = 51'200'000; // 5,00
 constexpr uint64_t kFewInSecond = 1'000;
 constexpr uint64_t kLeastPatience = 10'000'000, kMostPatience = 3'200'000'000; // nanoseconds
 
-// While the clock replaces records. A reading takes half a microsecond, and its error is less than an off-CPU interval.
+// For the time in which the clock replaces records. A reading takes 0.5 us; its error is less than an off-CPU interval.
 constexpr uint64_t kClockStepNanoseconds = 20'000;
 constexpr uint64_t kShortestNanoseconds = 1'500;
 constexpr uint64_t kRanNanoseconds = 200; // a thread runs at least this long in every state interval
@@ -106,9 +106,9 @@ bool OffCpuIntervals::ask_clock(uint64_t end) {
     const uint64_t now = clock::now();
     const uint64_t ran_ns = on_processor_ns - processor_ns_;
     const uint64_t off_cpu_ns = now_ns - monotonic_ns_ > ran_ns ? now_ns - monotonic_ns_ - ran_ns : 0;
-    // The next call takes the off-CPU time that exceeds this state interval. That time belongs to short intervals
-    // before this one, or to a later one that also ends now, such as the rest of a wait whose last thread arrived long
-    // ago. The thread ran a little in each interval.
+    // The next call takes the off-CPU time that exceeds this state interval. That time belongs to short state
+    // intervals before this one, or to a later one that also ends now, such as the rest of a wait whose last thread
+    // arrived long ago. The thread ran a little in each state interval.
     const uint64_t since = asked_until_ + clock::from_ns(kRanNanoseconds);
     const uint64_t missing = std::min(clock::from_ns(off_cpu_ns), end - std::min(end, since));
     known_ = now;

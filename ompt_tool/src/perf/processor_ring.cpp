@@ -31,8 +31,8 @@ perf_event_attr switches_event() {
     return event;
 }
 
-// Converts a time by its distance from the reading `now`, at the rate since the first reading of the run. The two
-// readings cause an error of some 20 ns, whatever the length of the run.
+// Converts a monotonic time to recorded ticks, from its distance to the reading `now`, at the rate since the first
+// reading of the run. The two readings cause an error of some 20 ns, whatever the length of the run.
 uint64_t to_recorded(const clock::Reading &now, uint64_t monotonic_ns) {
     const clock::Reading &first = clock::state.first;
     const uint64_t before = now.monotonic_ns > monotonic_ns ? now.monotonic_ns - monotonic_ns : 0;

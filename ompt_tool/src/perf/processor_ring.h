@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel's records of a thread's switches out of a processor and back in. A software event delivers them, which
-// counts nothing and needs neither hardware nor privilege. off_cpu_intervals.h uses them.
+// The kernel's records of a thread's switches out of a processor and back in. The software event that delivers these
+// records counts nothing, and needs neither hardware nor privilege. off_cpu_intervals.h uses the records.
 #pragma once
 
 #include <cstdint>

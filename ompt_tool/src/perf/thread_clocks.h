@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The off-CPU time of a thread whose switches the kernel refuses to record. This file computes it from the thread's
 // processor-time clock and the kernel's statistics of its waiting. A reading takes some microseconds, so the thread
-// reads both only where a region begins or ends, and at most every kStepNanoseconds. The state in which it was off-CPU
-// is therefore unknown.
+// reads both only where a region begins or ends, and at most every kStepNanoseconds. The state in which the thread was
+// off-CPU is therefore unknown.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace ompass {
 
 class ThreadClocks {
 public:
-    // Starts for the thread of this system id, at the recorded time `now`.
+    // Starts for the thread with the system id `tid`, at the recorded time `now`.
     void begin(uint32_t tid, uint64_t now);
     bool is_used() const { return tid_ != 0; }
     // True if the clocks are used and the last reading is old enough for another one.
     bool is_due(uint64_t now) const { return now >= due_; }
     void end() { waits_.close(); }
 
-    // Returns the thread's off-CPU ticks since the previous reading; 0 if it no longer exists. One thread at a time.
+    // Returns the thread's off-CPU ticks since the previous reading; 0 if the thread is gone. One thread at a time.
     format::OffCpuTicks take(uint64_t now);
     // Calls take(), returns the ticks in [begin, end), and adds the other ticks to `rest`. Assumes that the thread
     // first ran, then was preempted, and then was blocked until now, as a waiting thread is.

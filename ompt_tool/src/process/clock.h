@@ -27,7 +27,7 @@ struct alignas(64) ClockState {
     std::atomic<uint64_t> running{0}; // `offset` while the clock runs, ~0 during a pause
     std::atomic<uint64_t> frozen{0}; // recorded time of the current pause; 0: none
     std::atomic<uint64_t> last_pause{0}; // recorded time of the last completed pause
-    std::atomic<uint64_t> last_length{0}; // its length in ticks
+    std::atomic<uint64_t> last_length{0}; // length of the last completed pause in ticks
     bool use_counter = false; // the counter is invariant; otherwise clock_gettime is the clock
     Reading first = {}; // first reading of the run
     uint64_t ns_multiplier = 1ull << 32; // nanoseconds per tick, 32.32 fixed point

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detects a program that runs on another OpenMP runtime than the one that it was built for.
+// Detects that a preloaded OpenMP runtime replaces the runtime for which the program was built.
 #pragma once
 
 namespace ompass {

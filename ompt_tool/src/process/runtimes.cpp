@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Follows the loader's rules. A call reaches the first library with the function among those loaded with the program,
 // else among those that the caller is linked with. If both families of runtimes have the function, the version that the
-// caller refers to shows the family for which it was built.
+// caller refers to shows the family for which the caller was built.
 #include "process/runtimes.h"
 
 #include <cstdio>
@@ -120,9 +120,9 @@ public:
 private:
     static constexpr int kMaxRuntimes = 8;
 
-    // Returns the end of the libraries that were loaded with the program: the shortest prefix of the list that contains
-    // every library that one of its members needs. dlopen loaded the other libraries; only those that need them call
-    // them.
+    // Returns the end of the libraries that were loaded with the program: the shortest prefix of the list whose members
+    // need no later library. dlopen loaded the later libraries. A call reaches one of them only from a library that
+    // needs it.
     const LoadedLibrary *find_end_of_start() const {
         const LoadedLibrary *end = libraries_.begin();
         for (const LoadedLibrary *user = libraries_.begin(); user < libraries_.end() && user <= end; user++)

@@ -16,19 +16,19 @@ struct Destination {
     Library runtime; // an empty range: none
     void *function; // null: neither that runtime nor another library has it
     bool is_own; // the runtime is our own, which we observe or schedule
-    void *own; // the function that calls of our own runtime reach; null: none
+    void *own; // the function that a call would reach if our own runtime served the caller; null: none
     bool is_for_all; // true if all callers reach this function, now and later
 };
 
-// Returns the destination of a call from `caller`. A null caller stands for one that is not linked with a runtime. With
-// `runtime_only`, ignores functions of libraries that are not runtimes.
+// Returns the destination of a call from `caller`. A null caller stands for a caller that is not linked with a runtime.
+// With `runtime_only`, ignores functions of libraries that are not runtimes.
 Destination destination_of(const char *name, const void *caller, bool runtime_only = false);
 
 // Calls take(i, destination) for each of `n` names, with a null caller.
 void find_destinations(size_t n, const char *(*name_of)(size_t i),
                        void (*take)(size_t i, const Destination &destination));
 
-// Returns the function that calls of our own runtime reach; null: none.
+// Returns Destination::own for this name.
 void *find_in_own_runtime(const char *name);
 
 // Returns our own runtime: the first of the LLVM family, unless claim_runtime named another.
@@ -37,8 +37,8 @@ Library own_runtime();
 // Makes the runtime that contains this address our own.
 void claim_runtime(const void *code);
 
-// Writes the path of a runtime other than our own that the program or a library calls into `path`, cut to `size`.
-// Writes nothing if there is none. A runtime that another one has replaced does not count.
+// Finds a runtime other than our own that the program or a library calls. Writes its path into `path`, cut to `size`;
+// writes nothing if there is none. A runtime that another one has replaced does not count.
 void find_other_runtime(char *path, size_t size);
 
 // Routes each call of one of our functions to the runtime function that its calling library would reach without ours.

@@ -165,7 +165,7 @@ OMPASS_EXPORT void *__kmpc_omp_task_alloc(void *location, int32_t thread_id, int
 OMPASS_EXPORT int32_t __kmpc_omp_task(void *location, int32_t thread_id, void *task) {
     static Router router;
     const auto [next, is_own] = next_of<decltype(__kmpc_omp_task)>(router, "__kmpc_omp_task");
-    // A first part that created a task would have ended when it allocated the task.
+    // This call ends a first part that is probably empty: it submits the rest of the task and creates no task.
     if (recorder::this_thread && recorder::this_thread->first_part.task) OMPASS_JUMP next(location, thread_id, task);
     ThreadState *thread = wrappers::creating_thread(is_own);
     if (!thread || wrappers::submits_rest(*thread, task)) OMPASS_JUMP next(location, thread_id, task);

@@ -65,8 +65,8 @@ OMPASS_PASS_ON(omp_get_teams_thread_limit_)
 OMPASS_PASS_ON(omp_set_teams_thread_limit)
 OMPASS_PASS_ON(omp_set_teams_thread_limit_)
 
-// Returns the allocator to use instead of this one in a program of gcc. All predefined allocators of libgomp use the same
-// memory. LLVM's runtimes search for several kinds of memory, and some (14, 15) crash if they find none.
+// Returns the allocator to use instead of this one in a program of gcc. All predefined allocators of libgomp use the
+// same memory. LLVM's runtimes search for several kinds of memory, and some (14, 15) crash if they find none.
 static uintptr_t allocator_of(uintptr_t allocator) {
     constexpr uintptr_t kDefault = 1, kLastPredefined = 8;
     return allocator > kDefault && allocator <= kLastPredefined && is_gcc_program() ? kDefault : allocator;
@@ -117,8 +117,8 @@ namespace {
 
 constexpr int kFailed = -1;
 
-// Returns libgomp's result of a pause: 0 for a soft or hard pause, even if LLVM's runtime refused it because it has not
-// started or is paused. Programs of other compilers get the runtime's result.
+// Returns libgomp's result of a pause: 0 for every soft or hard pause. LLVM's runtime refuses a pause if it has not
+// started or is paused already. Programs of other compilers get the runtime's result.
 int paused(int kind, int result) {
     constexpr int kSoft = 1, kHard = 2;
     if (!is_gcc_program()) return result;
@@ -217,7 +217,7 @@ OMPASS_EXPORT uintptr_t omp_init_allocator_8_(const uintptr_t *space, const int6
 
 namespace {
 
-// Calls get(numbers) for at most `n` numbers and widens them into `wide`.
+// Calls get(numbers), which writes `n` numbers, and widens the numbers into `wide`.
 template <typename Get>
 void get_wide(int n, int64_t *wide, Get &&get) {
     if (n <= 0) return;
@@ -348,7 +348,8 @@ OMPASS_EXPORT bool GOMP_cancel(int construct, bool do_cancel) {
 // ---------------------------------------------------------------- loops with unsigned bounds of eight bytes
 
 // LLVM's runtimes run no iterations of such a loop if it counts downwards. These functions start a loop with signed
-// bounds instead. Bounds of the same sign have the same order, and the program fetches further chunks in the same way.
+// bounds instead. If both bounds are negative as signed numbers, or neither is, their order is the same in both types.
+// The program fetches further chunks in the same way.
 
 namespace {
 
@@ -363,7 +364,7 @@ void check_signed(const char *name, int64_t start, int64_t end) {
 
 } // namespace
 
-// The arguments of the signed loop (without `up`) fit into registers, so gcc makes its return a tail call, too.
+// The arguments of the signed loop (without `up`) fit into registers, so gcc makes a tail call to the signed loop, too.
 #define OMPASS_UNSIGNED_LOOP(kind)                                                                                     \
     OMPASS_EXPORT uintptr_t GOMP_loop_ull_##kind(bool up, int64_t start, int64_t end, int64_t step, uintptr_t e,       \
                                                  uintptr_t f, uintptr_t g) {                                           \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops and sections with cancellation points, with active cancellation, that are not cancelled.
+// Loops and sections with cancellation points that nothing cancels, although cancellation is active.
 // environment: OMP_CANCELLATION=true
 #include <stdio.h>
 

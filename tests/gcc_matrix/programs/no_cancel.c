@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cancellation where it is not active: nothing is cancelled.
+// Cancel directives without active cancellation: nothing is cancelled.
 #include <omp.h>
 #include <stdio.h>
 

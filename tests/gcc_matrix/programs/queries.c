@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and sets the runtime's settings for the program, and checks those with known values.
+// Reads, sets and prints the runtime's settings. Prints only a check of values that depend on the machine.
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prefix sums by inscan reductions, over a loop of each kind of bounds.
+// Prefix sums by inscan reductions, over loops with signed and with unsigned bounds.
 #include <stdio.h>
 
 unsigned long long one = 1; // a variable: with known values, gcc would use signed bounds

@@ -21,7 +21,7 @@ extern bool GOMP_loop_runtime_next(long *, long *);
 
 static int owner[60];
 
-// Prints the thread of each iteration or, where chunks are given, only whether it ran: LLVM's runtimes divide such a
+// Prints the thread of each iteration, or only whether it ran if the loop has chunks: LLVM's runtimes divide such a
 // loop evenly.
 static void show(const char *name, long chunk) {
     printf("%s:", name);

@@ -67,7 +67,7 @@ def other_time(values: Values, program: Program, scheduler: Scheduler, threads: 
 
 
 def decrease(values: Values, program: Program, over: Scheduler, scheduler: Scheduler, threads: int) -> float:
-    """Returns by which part the elapsed time is shorter than under the scheduler `over`."""
+    """Returns the decrease of the elapsed time relative to the scheduler `over`, as a share."""
     first, second = (speedup(values, program, one, threads) for one in (over, scheduler))
     return 1 - first / second
 
@@ -139,8 +139,8 @@ def _found_in(run: dict[str, int]) -> dict[str, float]:
 def _by_latency(run: dict[str, int]) -> dict[str, float]:
     """Returns the share of the blocks in each range.
 
-    Where memory is busy, a thread has as many loads under way, and they take longer by the ratio of the times
-    with and without waits (Little's law).
+    Where memory is busy, a thread has as many loads under way as elsewhere. Each takes longer by the ratio of
+    the times with and without waits (Little's law).
     """
     busy = run["memory_ns"] / (run["memory_ns"] - run["busy_ns"])
     shares = dict.fromkeys(RANGES, 0.0)
@@ -151,8 +151,10 @@ def _by_latency(run: dict[str, int]) -> dict[str, float]:
 
 
 def measured_inflation(values: Values, program: Program, version: str) -> float:
-    """Returns the measured work of all threads over the work of tasks on one thread, each the least of all "
-    "rounds."""
+    """Returns the measured work of all threads over the work of tasks on one thread.
+
+    Each work is the least of all rounds.
+    """
     work, alone = (_work_ns(values, program, one) for one in (version, f"{TASKS} 1"))
     return work / alone
 
@@ -195,5 +197,5 @@ def busy_share(values: Values, program: Program, scheduler: Scheduler, threads: 
 
 
 def measured_error(values: Values, program: Program) -> float:
-    """Returns how far the two best rounds of a version on one thread are apart, at most, as a ratio."""
+    """Returns the largest ratio of the two best rounds of a version on one thread."""
     return max(repeatability(values, program.name, version) for version in (SERIAL, f"{TASKS} 1"))

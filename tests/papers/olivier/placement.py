@@ -58,7 +58,10 @@ def _run() -> Mapping[str, Finished]:
 
 
 def _placed(_: Workplace) -> Mapping[str, list[int]]:
-    """Returns counts by name: tasks at home, and all; of fig8 tasks elsewhere, then those in each domain."""
+    """Returns by name the numbers of tasks or pages at home and of all.
+
+    The counts of fig8 are the tasks elsewhere, then the tasks in each domain.
+    """
     if numa_machine.what_is_missing():
         return {}
     done = _run()

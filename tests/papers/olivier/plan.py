@@ -18,7 +18,7 @@ TOPOLOGY: Final = "pack:4 numa:1 l3:1(size=18874368) l2:{cores}(size=262144) cor
 """The paper's machine with the cores that a team uses: its threads are spread evenly over the sockets."""
 
 REFERENCE_MEMORY: Final = ", reference memory"
-"""The variant with the caches' and memory's costs of the reference machine, a current server."""
+"""The variant with the costs of caches and memory of the reference machine, a current server."""
 
 MEASURED_THREADS: Final = (1, 2)
 SERIAL, TASKS, LOCALITY, STRICTLY = "serial", "tasks", "not strict", "strict"
@@ -40,7 +40,7 @@ class Scheduler:
 
     label: str
     policy: str
-    spreads: bool = True  # runs with spread pages also programs that initialize their data in one thread
+    spreads: bool = True  # True: pages are spread even if the paper's program initializes them in one thread
 
 
 INTEL: Final = Scheduler("queue per thread", "libomp", spreads=False)
@@ -58,7 +58,7 @@ class Program:
     name: str
     simulated: Mapping[str, str]
     measured: Mapping[str, str]
-    data: str  # of the simulated quick input
+    data: str  # size of the data of the simulated quick input
     their_data: str
     # The paper's oblivious version initializes its data in one thread, as our version `tasks` does.
     has_serial_pages: bool = False
@@ -109,7 +109,7 @@ def profile_name(program: Program, version: str) -> str:
 COUNTRY: Final = "--size 4 --children 36 --people 10"
 """The country of BOTS' medium input, for which the suite allocates 64 bytes a patient, and our program 32."""
 
-# The paper's 18 MB of L3 hold less than the data of each program, and four of them hold only those of Health.
+# One L3 of the paper's machine (18 MB) holds the data of no program; all four hold only the data of Health.
 HEALTH: Final = Program(
     "health",
     {"quick": f"{COUNTRY} --steps 40 --depth 2", "full": f"{COUNTRY} --steps 365 --depth 2"},

@@ -33,7 +33,7 @@ class SimulatedReuse:
     policies: Sequence[str]
     threads: Sequence[int]
     n_seeds: int
-    seeds_of: Mapping[int, int] = field(default_factory=dict)  # if other, by number of threads
+    seeds_of: Mapping[int, int] = field(default_factory=dict)  # exceptions to n_seeds, by number of threads
 
     def step(self) -> Step:
         return Step(f"reuse {self.case}", self)

@@ -63,5 +63,5 @@ def measured_overhead(values: Values, program: str, runtime: str) -> float:
 
 
 def tracing_cost(values: Values, program: str) -> float:
-    """Returns by how much the tool's trace makes a program on one thread longer, as a share."""
+    """Returns the additional time of a program on one thread with the tool's trace, as a share."""
     return ratio(values, traced_name(program), TRACED, ALONE) - 1

@@ -23,7 +23,7 @@ POLICIES: Final = (MTH, NESTED, CORE, SHARED)
 MATMUL, FMM = "matmul", "fmm"
 PROGRAMS: Final = (MATMUL, FMM)
 SYMMETRIC: Final = "matmul-symmetric"
-"""matmul of 64 x 64 tiles, halved as symmetrically as the paper's; our tiles do not divide 4096 so."""
+"""matmul of 64 x 64 tiles, which halve evenly like the paper's. Ours of 4096 rows do not halve evenly."""
 
 
 REUSE_THREADS: Final = (1, 6, 12, 24)
@@ -93,7 +93,7 @@ def _traced(program: str) -> Group:
 def steps(size: str) -> Sequence[Step]:
     n_traces, n_pairs, n_rounds, n_seeds = (4, 2, 4, 3) if size == "quick" else (10, 5, 10, 10)
     seeds = {MATMUL: 5 if size == "quick" else 10, FMM: n_seeds}
-    more = {MATMUL: {12: 24}, FMM: {}}  # two schedulers differ little on two sockets
+    more = {MATMUL: {12: 24}, FMM: {}}  # more, because two schedulers differ little on two sockets
     pairs = [pair_name(program) for program in PROGRAMS]
     made = [*traces([_recorded(program, size) for program in PROGRAMS], n_traces)]
     made += traces([Case(SYMMETRIC, "matmul-tasks-marked", "--size 3072", 1, WITHOUT_VECTORS)], 1)

@@ -27,7 +27,7 @@ N_OPTIONS: Final = 1_228_800
 GRAINS: Final = (1280, 128, 64)
 """Options in a task of blackscholes: about 96,000, 10,000 and 5,000 cycles."""
 _N_GRAIN_TASKS: Final = 2**15
-"""Tasks of each grain, about as many per core as in the paper's blackscholes; halving makes them equal."""
+"""Tasks of each grain, about as many per core as in the paper. A power of two, so that all are equal."""
 ATTEMPT: Final = 200
 """Cycles of a failed steal in the paper, at most."""
 BACK_OFF: Final = 1000
@@ -54,8 +54,8 @@ class Program:
         return Case(self.name, f"{self.name}-tasks", self.options, variables=WITHOUT_VECTORS)
 
 
-# The paper's 5,740 tasks are 20 loops of 287, and its 12,224 are 64 of 191. A loop over n pieces has n - 1
-# tasks.
+# The paper's 5,740 tasks of bitcounter are 20 loops of 287 tasks; the 12,224 of matmult are 64 loops of 191.
+# A loop over n pieces has n - 1 tasks.
 _BITCOUNTER = "--size 288 --words 4500 --rounds 20 --grain 1"
 _MATMULT = "--size 224 --block 16 --grain 1 --repeat 63"
 _LU = "--size 1440 --block 32 --grain 0 --waves halved"
@@ -95,7 +95,7 @@ PARSEC: Final = (
     ),
 )
 PROGRAMS: Final = (*MICRO, *PARSEC)
-# The input above has the tasks of 32 cores. This is PARSEC's large one with the tasks of four, 1,200 N.
+# blackscholes above has the tasks of 32 cores. This is PARSEC's large input with the tasks of four, 1,200 N.
 _LARGE_BLACKSCHOLES: Final = Case(
     "blackscholes-large",
     "blackscholes-tasks",
@@ -105,7 +105,7 @@ _LARGE_BLACKSCHOLES: Final = Case(
 
 
 def on_four_processors(program: str) -> str:
-    """Returns the case of a program of Tab. III. The inputs are PARSEC's large ones, or take as long."""
+    """Returns the case of a program of Tab. III, with PARSEC's large input or one that takes as long."""
     return _LARGE_BLACKSCHOLES.name if program == "blackscholes" else program
 
 

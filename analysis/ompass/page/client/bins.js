@@ -130,7 +130,7 @@ class ServedBins extends Bins {
         this.onload();
     }
 
-    // Returns the loaded state intervals in the window by thread; requests missing ones.
+    // Returns the state intervals in the window by thread. If they are not loaded, requests them and returns null.
     intervals(run, threads, begin, end) {
         const known = this.windows.get(run);
         const span = end - begin;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows the interval under the pointer, and the clicked one. Draws arrows for the creation and the dependences
-// of its task. Below the picture, describes the clicked interval, shows its source, and for a wait, the
+// Marks the interval under the pointer and the clicked interval. Draws arrows for the creation and the dependences
+// of their tasks. Below the picture, describes the clicked interval, shows its source, and for a wait, the
 // activity of every thread.
 
 const ROLES = ["", "depends on", "is a predecessor of"];
@@ -32,7 +32,7 @@ class Chosen {
         this.timeline.toAddress();
     }
 
-    // Chooses the next interval on the line (`across`), or the interval at its middle on the next line (`down`).
+    // Chooses the next interval on the line (`across`), or the interval at the same time on the next line (`down`).
     step(across, down) {
         const { shown, width } = this.timeline;
         if (!shown.length) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers that the reader adds to the timeline: waits, dependences, the critical path, and the marks of constructs
-// that a finding or a search names. The "show" of a finding's card colours the timeline by the finding's construct,
+// that a finding or a search names. The button on a finding's card colours the timeline by the finding's construct,
 // marks its tasks or waits, and opens the source at its line.
 
 
@@ -73,7 +73,8 @@ class Layers {
 
     // ---------------------------------------------------------------- marks
 
-    // Shows only the marked constructs, or for a wait, the states without work.
+    // Highlights the marked constructs. If the legend has none of them, as for waits, highlights the states other
+    // than work and creation.
     mark(wanted) {
         const { timeline } = this;
         this.marked = wanted && { run: wanted.run, constructs: new Set(wanted.constructs) };

@@ -24,7 +24,7 @@ const colourOf = (() => {
 const hexOf = (colour) => `#${colour.map((part) => Math.round(part).toString(16).padStart(2, "0")).join("")}`;
 const blend = (colour, other, part) => colour.map((value, k) => value * (1 - part) + other[k] * part);
 
-// Returns a time with three digits, or with enough to distinguish times `step` apart, in the unit that suits `longest`.
+// Returns a time with three digits, or with enough digits to distinguish times `step` apart, in a unit for `longest`.
 function timeText(ns, step = 0, longest = Math.abs(ns)) {
     const units = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
     const [unit, size] = units.find(([, each]) => Math.max(longest, step) >= each) || units[3];

@@ -198,7 +198,7 @@ class Timeline {
         return entry === undefined ? rest : entry;
     }
 
-    // Shows only these constructs of a run, and marks their tasks and waits; null shows all.
+    // Highlights these constructs of a run, and marks their tasks and waits; null highlights all.
     mark(wanted) { this.layers.mark(wanted); }
 
     setDimension(name) {
@@ -655,7 +655,7 @@ class Timeline {
     }
 }
 
-// Return the parts of a task id: the creating thread, and a counter in the low 40 bits.
+// Return the parts of a task id: the creating thread, and a counter (the low 40 bits).
 const creatorOf = (task) => Number(BigInt(task) >> 40n);
 const taskName = (task) => `${creatorOf(task)}.${BigInt(task) & ((1n << 40n) - 1n)}`;
 
