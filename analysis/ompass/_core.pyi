@@ -52,19 +52,19 @@ class Definition(Row):
 class ThreadRow(Row):
     """One recorded thread."""
     def __init__(self, *, thread: int = 0, tid: int = 0, kind: str = '', first_ns: int = 0, last_ns: int = 0, n_events: int = 0, n_dropped: int = 0, n_migrations: int = 0, cpu_source: str = '', n_lost_switches: int = 0, by_clock_ns: int = 0, unaccounted_preempted_ns: int = 0, unaccounted_blocked_ns: int = 0, ended_ns: int = 0, n_minor_faults: int = 0, n_major_faults: int = 0, system_ns: int = 0) -> None: ...
-    thread: Final[int]  # number of its log
+    thread: Final[int]  # number of the thread's log
     tid: Final[int]  # number in the operating system
     kind: Final[str]  # initial, worker, helper or other
     first_ns: Final[int]  # first moment recorded, since the start of the run
     last_ns: Final[int]  # last moment accounted
-    n_events: Final[int]  # records of its trace; 0 in the profile, which does not read them
+    n_events: Final[int]  # records of its trace; 0 from read_profile(), which does not count them
     n_dropped: Final[int]  # records of its trace that could not be written
-    n_migrations: Final[int]  # changes of CPU that were seen
+    n_migrations: Final[int]  # changes of CPU that the tool noticed
     cpu_source: Final[str]  # source of preempted and blocked times: switches (the kernel's records), clocks (of the thread; states are unknown), or empty: unknown, and 0
     n_lost_switches: Final[int]  # lost records of switches; if any, part of preempted and blocked is estimated
     by_clock_ns: Final[int]  # time in which switches were too frequent to record, and its clock was read instead
     unaccounted_preempted_ns: Final[int]  # preempted between regions, outside the accounted time
-    unaccounted_blocked_ns: Final[int]  # blocked there
+    unaccounted_blocked_ns: Final[int]  # blocked between regions, outside the accounted time
     ended_ns: Final[int]  # end of the thread; 0: not before the end of recording
     n_minor_faults: Final[int]  # page faults without a disk, in regions and outside; -1: unknown
     n_major_faults: Final[int]  # page faults that read a disk; -1: unknown
@@ -90,7 +90,7 @@ class RegionRow(Row):
     nested_ns: Final[int]  # its time in inner regions that it led
     work_ns: Final[int]  # thread-time in user code
     create_ns: Final[int]  # thread-time in the creation of tasks
-    schedule_ns: Final[int]  # thread-time in fetching ready tasks
+    schedule_ns: Final[int]  # thread-time spent on fetching ready tasks
     sync_ns: Final[int]  # thread-time in barriers, waits and locks for other reasons than lack of tasks
     idle_ns: Final[int]  # thread-time without a task to run
     implicit_ns: Final[int]  # part of work_ns in the implicit task itself
@@ -173,7 +173,7 @@ class WaitRow(Row):
     thread: Final[int]  # number of the thread
     n_waits: Final[int]  # waits; of a lock: acquisitions; of a dependence: tasks that could not run when created
     n_long: Final[int]  # waits whose last gap was longer than 1 us
-    schedule_ns: Final[int]  # thread-time there in fetching ready tasks
+    schedule_ns: Final[int]  # thread-time spent there on fetching ready tasks
     sync_ns: Final[int]  # thread-time there for other reasons than lack of tasks
     idle_ns: Final[int]  # thread-time there without a task to run
     inside_ns: Final[int]  # time of the tasks that the thread ran there
@@ -212,7 +212,7 @@ class CallRow(Row):
     n_in_tasks: Final[int]  # part of n_calls in explicit tasks
     task_ns: Final[int]  # part of time_ns in explicit tasks
     serial_ns: Final[int]  # part of time_ns outside of parallel regions
-    unaccounted_ns: Final[int]  # part of time_ns while the thread was outside of the accounted time; in no state
+    unaccounted_ns: Final[int]  # part of time_ns on threads that OpenMP does not know; in no state
     @staticmethod
     def describe() -> list[tuple[str, str, str]]: """Returns (name, SQL type, meaning) of each field. The type is empty if the field is not a column."""
 
@@ -264,7 +264,7 @@ class Run(Row):
     trace_end: Final[str]  # reason why the trace ends before the run; empty: it does not
     trace_end_cure: Final[str]  # option or action that avoids this early end
     trace_begin_ns: Final[int]  # begin of the trace, if only its last part was kept; else 0
-    pid: Final[int]  # number of the recorded process
+    pid: Final[int]  # process id
     start_epoch_ns: Final[int]  # start of the run, since 1970
     wall_ns: Final[int]  # time from the start of the run to its last recorded moment; of replay_trace(), the part in the window
     clock_kind: Final[str]  # tsc, cntvct or clock_gettime
@@ -453,7 +453,7 @@ class KernelReuse(Row):
     coherence_bytes: Final[int]  # bytes that another group has written since this group's last touch
     close_bytes: Final[int]  # bytes at a reuse distance of at most the size of L2
     near_bytes: Final[int]  # bytes at a greater distance, of at most the size of the last-level cache
-    far_bytes: Final[int]  # bytes at a distance above that
+    far_bytes: Final[int]  # bytes at a distance above the size of the last-level cache
     bins: Final[tuple[int, ...]]  # bytes by reuse distance: bin 0 up to 1, bin k above 2**(k - 1) and up to 2**k
 
 class GroupReuse(Row):
@@ -692,7 +692,7 @@ def loop_to_tasks(program: TaskProgram, construct: int, n_tasks: int) -> TaskPro
     """Replaces each instance of the worksharing loop with a taskloop of `n_tasks` tasks of equal work."""
 
 def enlarge_chunks(program: TaskProgram, construct: int, factor: int, chunk_ns: int) -> TaskProgram:
-    """Makes the loop's chunks `factor` times as large. Each chunk fewer saves `chunk_ns` of work."""
+    """Makes the loop's chunks `factor` times as large. Each avoided chunk saves `chunk_ns` of work."""
 
 def spread(program: TaskProgram, construct: int, least: int, n_parts: int) -> TaskProgram:
     """

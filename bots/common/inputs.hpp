@@ -146,9 +146,9 @@ inline constexpr ProgramSpec kFmm = {
     .unit = "body",
     .inputs = {{{"size", "number of bodies", 1, 100'000'000, {1'500, 300'000, 3'000'000, 20'000'000}},
                 {"distribution", "distribution of the bodies", 0, 1, {0, 0, 0, 0}, {"plummer", "uniform"}},
-                {"order", "order of the expansions, whose terms have smaller degrees", 2, 5, {5, 5, 5, 5}}}},
+                {"order", "order of the expansions, which have the terms of all lower degrees", 2, 5, {5, 5, 5, 5}}}},
     .cuts = {{{"grain",
-               "bodies in the largest cell, or two that meet, without tasks",
+               "bodies in the largest cell or pair of cells without tasks",
                0,
                100'000'000,
                {300, 300, 300, 300}}}},
@@ -189,12 +189,12 @@ inline constexpr ProgramSpec kKnapsack = {
 
 inline constexpr ProgramSpec kLu = {
     .name = "lu",
-    .purpose = "factors a dense matrix into triangular ones, block by block",
+    .purpose = "factors a dense matrix into triangular matrices, block by block",
     .unit = "operation",
     .inputs = {{{"size", "rows and columns of the matrix", 1, 100'000, {320, 3'072, 6'144, 16'384}},
                 {"block", "rows and columns of a block", 0, 3, {0, 1, 1, 1}, {"16", "32", "64", "128"}},
                 {"waves",
-                 "creators of the tasks of a wave: one thread, or tasks that halve the wave (only `tasks`)",
+                 "who creates the tasks of a wave: one thread, or tasks that halve the wave (only `tasks`)",
                  0,
                  1,
                  {0, 0, 0, 0},
@@ -268,7 +268,7 @@ inline constexpr ProgramSpec kSort = {
 
 inline constexpr ProgramSpec kSparseLu = {
     .name = "sparselu",
-    .purpose = "factors a sparse matrix of blocks into a lower and an upper triangular one",
+    .purpose = "factors a sparse matrix of blocks into a lower and an upper triangular matrix",
     .unit = "flop",
     .inputs = {{{"size", "blocks on a side of the matrix", 1, 10'000, {20, 50, 100, 200}},
                 {"block",
@@ -305,7 +305,7 @@ inline constexpr ProgramSpec kStreamcluster = {
     .unit = "distance",
     .inputs = {{{"size", "number of points", 1, 1'000'000'000, {2'048, 16'384, 131'072, 1'048'576}},
                 {"dimensions", "coordinates of a point", 1, 10'000, {16, 64, 64, 128}},
-                {"clusters", "planted centers; the program finds once to twice as many", 1, 1'000, {5, 10, 10, 20}},
+                {"clusters", "planted centers; the program looks for 1 to 2 times as many", 1, 1'000, {5, 10, 10, 20}},
                 {"chunk", "points that are clustered together", 1, 1'000'000'000, {1'024, 8'192, 32'768, 262'144}}}},
     .cuts =
         {{{"grain", "points in the largest range that is not divided", 1, 1'000'000'000, {512, 1'024, 1'024, 1'024}}}},

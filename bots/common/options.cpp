@@ -268,7 +268,7 @@ std::string help_text(const ProgramSpec &spec, const Version &version) {
         line("--threads N", "threads of the team (default: the runtime's choice)");
         line("--cutoff KIND",
              "kind of tasks below the cut-off (default " + std::string(name_of(default_of(cutoffs))) + "):");
-        cutoff_line(Cutoff::kNone, "the same tasks as above it, down to the leaves of the algorithm");
+        cutoff_line(Cutoff::kNone, "the same tasks as above the cut-off, down to the leaves of the algorithm");
         cutoff_line(Cutoff::kIf, "undeferred tasks, by an if clause");
         cutoff_line(Cutoff::kFinal, "included tasks, by final and mergeable clauses");
         cutoff_line(Cutoff::kManual, "no tasks, the serial function instead");

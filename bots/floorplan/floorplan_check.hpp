@@ -53,7 +53,7 @@ inline std::string check_plan(const Cells &cells, const Plan &plan) {
             possible = possible || (other.left == place.left && other.top == place.top && other.right == place.right &&
                                     other.bottom == place.bottom);
         });
-        if (!possible) return "cell " + std::to_string(i) + " does not touch the one that it belongs to";
+        if (!possible) return "cell " + std::to_string(i) + " does not touch its owner";
         if (!again.is_free(place)) return "cell " + std::to_string(i) + " overlaps another";
         again.add(place);
     }

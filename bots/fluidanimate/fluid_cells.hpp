@@ -177,10 +177,11 @@ inline std::string Fluid::check_acceleration(std::size_t particle) const {
     density *= 315 / (64 * M_PI * std::pow(kReach, 9));
     const std::string name = "particle " + std::to_string(now_.id[particle]);
     if (!(std::fabs(density_[particle] - density) <= kTolerance * density))
-        return name + " has the density " + std::to_string(density_[particle]) + " for " + std::to_string(density);
+        return name + " has the density " + std::to_string(density_[particle]) + " instead of " +
+               std::to_string(density);
     for (std::size_t axis = 0; axis < 3; axis++)
         if (!(std::fabs(acceleration_[axis][particle] - acceleration[axis]) <= kTolerance * sum_of_sizes))
-            return name + " has the acceleration " + std::to_string(acceleration_[axis][particle]) + " for " +
+            return name + " has the acceleration " + std::to_string(acceleration_[axis][particle]) + " instead of " +
                    std::to_string(acceleration[axis]);
     return "";
 }
@@ -191,7 +192,7 @@ inline std::string Fluid::check() const {
     std::vector<bool> is_there(n_);
     for (std::size_t i = 0; i < n_; i++) {
         const std::uint32_t id = now_.id[i];
-        if (id >= n_ || is_there[id]) return "particle " + std::to_string(id) + " is there twice";
+        if (id >= n_ || is_there[id]) return "particle " + std::to_string(id) + " occurs twice or does not exist";
         is_there[id] = true;
         for (std::size_t axis = 0; axis < 3; axis++)
             if (!(now_.position[axis][i] >= 0 && now_.position[axis][i] <= box_[axis]))

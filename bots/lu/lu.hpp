@@ -97,7 +97,7 @@ public:
     std::string check() const {
         const double found = residual();
         if (found <= kLargestResidual) return "";
-        return "the residual is " + std::to_string(found) + " times the rounding to be expected";
+        return "the residual is " + std::to_string(found) + " times the expected rounding error";
     }
 
     std::string describe() const {

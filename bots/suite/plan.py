@@ -159,7 +159,7 @@ def make_plan(
     Raises UsageError if the selection contains an unknown name, or matches no program.
     """
     available = [runtime for runtime in RUNTIMES if _is_available(runtime, built, extension)]
-    _check_known("--runtimes", selection.runtimes, available, "that can be used here")
+    _check_known("--runtimes", selection.runtimes, available, "valid here")
     everything = [one for programs in built.values() for one in programs]
     _check_known("--programs", selection.programs, sorted({one.program for one in everything}), "built")
     _check_known("--versions", selection.versions, sorted({one.version for one in everything}), "built")
@@ -244,10 +244,10 @@ def _variables(runtime: str, extension: Path | None) -> tuple[tuple[str, str], .
     return (("LD_PRELOAD", str(extension)), ("OMP_EXT_SCHEDULE", "1"), *policy.items())
 
 
-def _check_known(option: str, asked: Sequence[str], known: Sequence[str], which: str = "") -> None:
+def _check_known(option: str, asked: Sequence[str], known: Sequence[str], which: str = "valid") -> None:
     for word in asked:
         if word not in known:
-            raise UsageError(f"{option} {word}", "no such name", f"{which} are: {', '.join(known)}".strip())
+            raise UsageError(f"{option} {word}", "no such name", f"{which}: {', '.join(known)}")
 
 
 def _machine() -> dict[str, Any]:

@@ -78,7 +78,7 @@ def print_summary(console: Console, runs: Sequence[Run]) -> None:
     for run in failures[:_MAX_FAILURES]:
         console.print(Text(f"failed: {name_of(run)}: {run['error']}", style="red"))
     if len(failures) > _MAX_FAILURES:
-        console.print(Text(f"and {plural(len(failures) - _MAX_FAILURES, 'failure')} more", style="red"))
+        console.print(Text(f"and {plural(len(failures) - _MAX_FAILURES, 'more failure')}", style="red"))
 
 
 def _table(lines: Sequence[Line]) -> Table:

@@ -167,8 +167,8 @@ inline std::string describe_tree(const TreeRule &rule, const TreeCounts &counts)
 
 inline std::string check_tree(const TreeRule &rule, const TreeCounts &counts) {
     if (counts.n_nodes == rule.n_nodes && counts.n_leaves == rule.n_leaves && counts.depth == rule.depth) return "";
-    return describe_tree(rule, counts) + "; it should have " + std::to_string(rule.n_nodes) + ", " +
-           std::to_string(rule.n_leaves) + " and " + std::to_string(rule.depth);
+    return describe_tree(rule, counts) + "; expected " + std::to_string(rule.n_nodes) + " nodes, " +
+           std::to_string(rule.n_leaves) + " leaves, depth " + std::to_string(rule.depth);
 }
 
 } // namespace bots

@@ -403,7 +403,8 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
     X(kCreate, 1, 1, "c", "create", "deferred task created; argument construct; its id is the thread's next")          \
     X(kCreateSpan, 1, 1, "t", "create_span", "end of a creation begun `argument` ticks ago")                           \
     X(kCreateSpanLong, 2, 1, "-t", "create_span_long",                                                                 \
-      "the same, begun word 1 ticks ago; it represents `argument` creations; bit 25: of a task without a create")      \
+      "create_span that began word 1 ticks ago and represents `argument` creations; bit 25: of a task without a "      \
+      "create")                                                                                                        \
     X(kInlineBegin, 1, 0, "c", "inline_begin", "undeferred task created and started, untimed; argument construct")     \
     X(kInlineBeginTimed, 1, 1, "c", "inline_begin_timed",                                                              \
       "undeferred task created and started, its duration is timed")                                                    \
@@ -472,12 +473,14 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
     X(kCreateShort, 0, 0, "", "create_short", "a create without a time; see below for this and the next kinds")        \
     X(kCreateSpanShort, 0, 1, "", "create_span_short", "a create_span in half a word")                                 \
     X(kStartShort, 0, 1, "", "start_short", "the start of one of the thread's latest tasks, in half a word")           \
-    X(kStartNear, 1, 1, "", "start_near", "the start of a task whose id is close to that of the one started before")   \
+    X(kStartNear, 1, 1, "", "start_near",                                                                              \
+      "the start of a task whose id is close to the id of the task started before it")                                 \
     X(kCompleteShort, 0, 1, "", "complete_short", "a complete in half a word")                                         \
     X(kWaitBeginShort, 0, 1, "", "wait_begin_short", "a wait_begin in half a word")                                    \
     X(kWaitEndShort, 0, 1, "", "wait_end_short", "a wait_end in half a word")                                          \
     X(kWaitPlaceShort, 0, 0, "", "wait_place_short", "a wait_place in half a word")                                    \
-    X(kAbsentNear, 1, 0, "", "absent_near", "a preempted or blocked that begins close to the last timed record")       \
+    X(kAbsentNear, 1, 0, "", "absent_near",                                                                            \
+      "a preempted or blocked interval that begins close to the last timed record")                                    \
     X(kSystemUse, 3, 0, "-v-", "system_use",                                                                           \
       "in the current region since the last of these: argument major faults, word 1 minor faults, word 2 system time " \
       "in ns")                                                                                                         \

@@ -554,8 +554,10 @@ Problem open_run(const std::string &directory, RunFiles &run, bool with_kept) {
         run.remarks.push_back(run.process_file.path() + (run.process->version ? kNameless : kEmpty));
     }
     const bool counts_unlogged = !run.process->n_lost || run.process->first_refusal; // false: an older recording
-    if (indices.size() + run.process->n_unlogged < n_begun && counts_unlogged)
-        losses.push_back(directory + ": " + std::to_string(n_begun - indices.size()) + " thread logs are missing.");
+    const uint64_t n_known = indices.size() + run.process->n_unlogged; // list_missing() reports those without a log
+    if (n_known < n_begun && counts_unlogged)
+        losses.push_back(directory + ": " + counted(n_begun - n_known, "thread log") +
+                         (n_begun - n_known == 1 ? " is" : " are") + " missing.");
     list_missing(run);
     list_contradictions(run);
     run.losses.insert(run.losses.end(), losses.begin(), losses.end());

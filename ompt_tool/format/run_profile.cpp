@@ -368,9 +368,9 @@ RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &account
     add_capacities(profile.helper_regions);
     profile.wall_ns = clock.since_start(std::max(last, end_of_run(run)));
     if (process.end_reason == format::EndReason::kRunning)
-        profile.incomplete_reasons.insert(
-            profile.incomplete_reasons.begin(),
-            "the program is still running, or was killed, or left by _exit: its figures end where it was cut short");
+        profile.incomplete_reasons.insert(profile.incomplete_reasons.begin(),
+                                          "the program is still running, was killed, or ended with _exit: the figures "
+                                          "end at its last recorded moment");
     if (process.end_reason == format::EndReason::kDumped)
         profile.incomplete_reasons.emplace_back("it is a dump that the program made while it ran");
     for (const std::string &remark : run.remarks) profile.incomplete_reasons.push_back(remark);

@@ -197,7 +197,7 @@ struct CallSlot {
     uint64_t n_in_tasks; // part of n_calls: in explicit tasks
     uint64_t task_ticks; // part of ticks: in explicit tasks
     uint64_t serial_ticks; // part of ticks: outside of parallel regions
-    uint64_t unaccounted_ticks; // part of ticks: in no state, because the thread was outside of the accounted time
+    uint64_t unaccounted_ticks; // part of ticks: in no state, because OpenMP does not know the thread
     // The next fields are for target constructs.
     uint64_t n_launches;
     uint64_t launch_ticks;
@@ -241,15 +241,15 @@ namespace ompass {
 // X(type, name, meaning, value): the expression `value` uses `slot`, or the `header` of the thread's log. `to` converts
 // ticks (see run_profile.cpp).
 #define OMPASS_THREAD_ROW(X)                                                                                           \
-    X(uint32_t, thread, "number of its log", to.thread)                                                                \
+    X(uint32_t, thread, "number of the thread's log", to.thread)                                                       \
     X(uint32_t, tid, "number in the operating system", header.tid)                                                     \
     X(std::string, kind, "initial, worker, helper or other", name_of(header.kind))                                     \
     X(uint64_t, first_ns, "first moment recorded, since the start of the run",                                         \
       to.clock.since_start(header.first_ticks))                                                                        \
     X(uint64_t, last_ns, "last moment accounted", to.clock.since_start(account.last))                                  \
-    X(uint64_t, n_events, "records of its trace; 0 in the profile, which does not read them", account.n_events)        \
+    X(uint64_t, n_events, "records of its trace; 0 from read_profile(), which does not count them", account.n_events)  \
     X(uint64_t, n_dropped, "records of its trace that could not be written", header.n_dropped)                         \
-    X(uint64_t, n_migrations, "changes of CPU that were seen", header.n_migrations)                                    \
+    X(uint64_t, n_migrations, "changes of CPU that the tool noticed", header.n_migrations)                             \
     X(std::string, cpu_source,                                                                                         \
       "source of preempted and blocked times: switches (the kernel's records), clocks (of the thread; states are "     \
       "unknown), or empty: unknown, and 0",                                                                            \
@@ -260,7 +260,8 @@ namespace ompass {
       to.ns(header.clock_ticks))                                                                                       \
     X(uint64_t, unaccounted_preempted_ns, "preempted between regions, outside the accounted time",                     \
       to.ns(header.outside.preempted))                                                                                 \
-    X(uint64_t, unaccounted_blocked_ns, "blocked there", to.ns(header.outside.blocked))                                \
+    X(uint64_t, unaccounted_blocked_ns, "blocked between regions, outside the accounted time",                         \
+      to.ns(header.outside.blocked))                                                                                   \
     X(uint64_t, ended_ns, "end of the thread; 0: not before the end of recording", ended_ns(to, header))               \
     X(int64_t, n_minor_faults, "page faults without a disk, in regions and outside; -1: unknown",                      \
       to.system_use(header.system_use.n_minor_faults))                                                                 \
@@ -283,7 +284,7 @@ namespace ompass {
     X(uint64_t, nested_ns, "its time in inner regions that it led", to.ns(slot.nested_ticks))                          \
     X(uint64_t, work_ns, "thread-time in user code", time.state_ns[0])                                                 \
     X(uint64_t, create_ns, "thread-time in the creation of tasks", time.state_ns[1])                                   \
-    X(uint64_t, schedule_ns, "thread-time in fetching ready tasks", time.state_ns[2])                                  \
+    X(uint64_t, schedule_ns, "thread-time spent on fetching ready tasks", time.state_ns[2])                            \
     X(uint64_t, sync_ns, "thread-time in barriers, waits and locks for other reasons than lack of tasks",              \
       time.state_ns[3])                                                                                                \
     X(uint64_t, idle_ns, "thread-time without a task to run", time.state_ns[4])                                        \
@@ -383,7 +384,7 @@ namespace ompass {
     X(uint64_t, n_waits, "waits; of a lock: acquisitions; of a dependence: tasks that could not run when created",     \
       slot.n_waits)                                                                                                    \
     X(uint64_t, n_long, "waits whose last gap was longer than 1 us", slot.n_long)                                      \
-    X(uint64_t, schedule_ns, "thread-time there in fetching ready tasks", gaps.ns[0])                                  \
+    X(uint64_t, schedule_ns, "thread-time spent there on fetching ready tasks", gaps.ns[0])                            \
     X(uint64_t, sync_ns, "thread-time there for other reasons than lack of tasks", gaps.ns[1])                         \
     X(uint64_t, idle_ns, "thread-time there without a task to run", gaps.ns[2])                                        \
     X(uint64_t, inside_ns, "time of the tasks that the thread ran there", gaps.inside_ns)                              \
@@ -416,7 +417,7 @@ namespace ompass {
     X(uint64_t, n_in_tasks, "part of n_calls in explicit tasks", slot.n_in_tasks)                                      \
     X(uint64_t, task_ns, "part of time_ns in explicit tasks", to.ns(slot.task_ticks))                                  \
     X(uint64_t, serial_ns, "part of time_ns outside of parallel regions", to.ns(slot.serial_ticks))                    \
-    X(uint64_t, unaccounted_ns, "part of time_ns while the thread was outside of the accounted time; in no state",     \
+    X(uint64_t, unaccounted_ns, "part of time_ns on threads that OpenMP does not know; in no state",                   \
       to.ns(slot.unaccounted_ticks))
 
 #define OMPASS_TARGET_ROW(X)                                                                                           \

@@ -204,7 +204,7 @@ std::string try_to_accept(const std::string &name, Trial &before) {
     before.counted[accepted().size() - 1] = accepted().size() > 1 ? try_together({name}).counted[0] : 0;
     std::string reason = trial.error == PAPI_OK ? "" : papi.strerror(trial.error);
     for (size_t i = 0; reason.empty() && i < accepted().size(); i++)
-        if (before.counted[i] >= 1'000 && trial.counted[i] == 0) reason = accepted()[i] + " stays 0 then";
+        if (before.counted[i] >= 1'000 && trial.counted[i] == 0) reason = "then " + accepted()[i] + " stays 0";
     if (reason.empty())
         before = trial;
     else

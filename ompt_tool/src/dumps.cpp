@@ -127,7 +127,7 @@ void request() {
 void make(const std::string &directory, uint64_t now) {
     if (!kept_trace::is_on() || sandbox::is_entered()) return;
     if (n_dumps == kMostDumps) {
-        say("no more dumps are made: this run has made %u, the limit.", kMostDumps);
+        say("this run has made %u dumps, the limit; it makes no more.", kMostDumps);
         n_dumps++;
     }
     if (n_dumps >= kMostDumps) return;

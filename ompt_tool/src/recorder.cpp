@@ -163,9 +163,9 @@ void note_loads_refused(format::ProcessHeader &header, uint32_t error) {
     header.sample_hz = Sampling::kUsualHz;
     if (error == ENODEV)
         say("OMPASS_SAMPLE: this processor or kernel offers no samples of loads (Intel's mem-loads, AMD's ibs_op). "
-            "Samples are of processor time instead.");
+            "Sampling processor time instead.");
     else
-        say("OMPASS_SAMPLE: the kernel refuses samples of loads: %s. Samples are of processor time instead.",
+        say("OMPASS_SAMPLE: the kernel refuses samples of loads: %s. Sampling processor time instead.",
             refusal_text(error).c_str());
 }
 

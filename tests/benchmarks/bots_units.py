@@ -83,7 +83,9 @@ def main() -> int:
         description="Measures the benchmark programs in nanoseconds per unit of their work, on one thread.",
         epilog="Example: bots_units.py --programs fib,uts,sort --class small --rounds 5 --json units.json",
     )
-    parser.add_argument("--class", dest="input_class", default="small", help="of inputs (default small)")
+    parser.add_argument(
+        "--class", dest="input_class", default="small", help="class of the inputs (default small)"
+    )
     parser.add_argument("--programs", metavar="LIST", help="comma-separated (default: all)")
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="rounds (default 3)")
     parser.add_argument(

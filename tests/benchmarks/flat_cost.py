@@ -214,7 +214,7 @@ def main() -> int:
         "--operations", type=int, default=100_000, help="operations of a run (default 100,000)"
     )
     parser.add_argument(
-        "--timeout", type=float, default=60.0, metavar="SECONDS", help="of a run (default 60)"
+        "--timeout", type=float, default=60.0, metavar="SECONDS", help="time limit of a run (default 60)"
     )
     parser.add_argument("--tool", type=Path, default=BUILD / "lib" / "libompass.so")
     parser.add_argument("--extension", type=Path, default=BUILD / "lib" / "libomp_ext.so")

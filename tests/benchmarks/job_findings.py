@@ -171,8 +171,8 @@ def print_table(outcomes: Sequence[Outcome]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=10, help="of each job")
-    parser.add_argument("--tries", type=int, default=3, help="of a job that should run alone")
+    parser.add_argument("--rounds", type=int, default=10, help="rounds of each job")
+    parser.add_argument("--tries", type=int, default=3, help="tries for a job that should run alone")
     parser.add_argument("--kind", action="append", choices=list(KINDS), help="only this kind of job")
     parser.add_argument("--load", action="append", choices=[QUIET.name, CROWDED, HOG.name])
     parser.add_argument("--json", type=Path, help="write all findings to this file")

@@ -71,7 +71,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--ranks", type=int, default=64)
-    parser.add_argument("--job", nargs=2, default=["even", "6"], metavar=("KIND", "N"), help="of jobs.c")
+    parser.add_argument(
+        "--job", nargs=2, default=["even", "6"], metavar=("KIND", "N"), help="arguments of jobs.c"
+    )
     arguments = parser.parse_args()
     scratch = Path(tempfile.mkdtemp())
     program = compiled(scratch)

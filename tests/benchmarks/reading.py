@@ -66,7 +66,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2, help="of the recorded program")
+    parser.add_argument("--threads", type=int, default=2, help="threads of the recorded program")
     parser.add_argument("--build", type=Path, default=REPOSITORY / "build/release")
     parser.add_argument("--json", type=Path, help="write all samples there")
     arguments = parser.parse_args()

@@ -105,7 +105,7 @@ def main() -> None:
     )
     parser.add_argument("--accesses", type=int, default=50_000_000)
     parser.add_argument("--blocks", type=int, default=1_000_000)
-    parser.add_argument("--rate", type=float, default=0.01, help="of the sample")
+    parser.add_argument("--rate", type=float, default=0.01, help="rate of the sample")
     parser.add_argument("--jobs", type=int, default=2, help="threads of the variant `threads`")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--order", choices=ORDERS, action="append", help="default: all")

@@ -156,12 +156,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9, help="default 9")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="default 1 2")
     parser.add_argument("--work-ns", type=int, default=2000, help="work of each thread (default 2000)")
-    parser.add_argument("--batches", type=int, default=80, help="of 250 regions, in a run (default 80)")
+    parser.add_argument(
+        "--batches", type=int, default=80, help="batches of 250 regions in a run (default 80)"
+    )
     parser.add_argument(
         "--figure",
         choices=("median", "lower_quartile", "least"),
         default="lower_quartile",
-        help="of a run's batches (default lower_quartile)",
+        help="statistic over a run's batches (default lower_quartile)",
     )
     parser.add_argument("--build", type=Path, default=REPOSITORY / "build" / "release")
     parser.add_argument("--library", type=Path, help="libompass.so (default: the build's)")

@@ -209,7 +209,7 @@ def test_the_tool_reports_once_that_it_cannot_sample_loads_and_samples_time(reco
         assert ompass("latency", str(recorded.run_dir)).returncode == 0
         return
     said = [line for line in recorded.process.stderr.splitlines() if "samples of loads" in line]
-    assert len(said) == 1 and said[0].endswith("Samples are of processor time instead.")
+    assert len(said) == 1 and said[0].endswith("Sampling processor time instead.")
     samples = report_of(recorded.run_dir)["samples"]
     assert samples["loads_refusal"].startswith("Loads were not sampled: ")
     assert (samples["frequency_hz"], samples["samples"] > 0) == (100, True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`./run coverage`: shows which part of the lines the fuzzer's inputs and the quick tests execute."""
+"""`./run coverage`: shows how many lines the fuzzer's inputs and the quick tests execute."""
 
 from __future__ import annotations
 
@@ -115,8 +115,8 @@ PARTS: Final[dict[str, Callable[[Sequence[str]], list[File]]]] = {"readers": rea
 def parsed(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="./run coverage",
-        description="Show which part of the lines is executed: of the readers of run directories, by the "
-        f"inputs of the fuzzer; of the package, by the quick tests. Fails below {LEAST_PERCENT}%.",
+        description="Show how many lines of the readers of run directories the fuzzer's inputs execute, and "
+        f"how many of the package the quick tests execute. Fails below {LEAST_PERCENT}%.",
     )
     parser.add_argument("part", nargs="?", choices=PARTS, help="only this part")
     return parser.parse_args(words)

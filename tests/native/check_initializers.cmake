@@ -44,7 +44,7 @@ foreach(kind IN ITEMS "constructor;constructed;BEGIN" "destructor;destructed;END
   endforeach()
   foreach(source IN LISTS ${expected})
     if(NOT source IN_LIST ${found})
-      message(SEND_ERROR "${source}: has no ${name} any more; take it off the list, or mend this check")
+      message(SEND_ERROR "${source}: has no ${name} any more; remove it from the list, or fix this check")
       set(failed TRUE)
     endif()
   endforeach()

@@ -51,7 +51,7 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="./run performance",
         description="Measure this commit on this machine, and write all samples to build/performance. "
-        "With two such records: list the figures that differ significantly, with the ratio and its 98%% "
+        "With two such records: list the figures that differ significantly, with the ratio and its 98% "
         "interval. All figures are costs (seconds, bytes); the status is 1 if one grew.",
     )
     parser.add_argument(
@@ -60,7 +60,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument(
         "--only", default=",".join(BENCHMARKS), metavar="NAMES", help="benchmarks (%(default)s)"
     )
-    parser.add_argument("--samples", type=int, default=15, metavar="N", help="of each figure (15)")
+    parser.add_argument("--samples", type=int, default=15, metavar="N", help="samples of each figure (15)")
     parser.add_argument(
         "--min-difference", type=float, metavar="SHARE", help="the least difference that counts, such as 0.02"
     )

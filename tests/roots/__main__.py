@@ -53,12 +53,14 @@ def say(release: str, kind: str, step: Step) -> None:
 
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./run roots", description=__doc__)
-    parser.add_argument("--release", default=",".join(RELEASES), metavar="LIST", help="of Debian (12,13)")
+    parser.add_argument(
+        "--release", default=",".join(RELEASES), metavar="LIST", help="Debian releases (12,13)"
+    )
     parser.add_argument(
         "--kind",
         default=",".join(KINDS),
         metavar="LIST",
-        help=f"ways to install ({','.join(KINDS)}); the last two need the packages of an earlier source",
+        help=f"ways to install ({','.join(KINDS)}); wheel and deb need the wheel of an earlier source build",
     )
     parser.add_argument("--test", action="store_true", help="also ./run test, which takes an hour or more")
     parser.add_argument(

@@ -247,7 +247,7 @@ const std::vector<TraceTable> &trace_tables() {
           kEnd,
           {"idle_ns", "Int64", "part without a task to run"},
           {"schedule_ns", "Int64", "part in which a task was ready or being fetched"},
-          {"sync_ns", "Int64", "part for other reasons; tasks ran in the rest"},
+          {"sync_ns", "Int64", "part for other reasons; the thread ran tasks in the rest of the wait"},
           {"construct", "Int32", "number of its place, as in `constructs`; null: unknown"}}},
         {"kernels",
          "executions of kernels that the program marked with ompass.h",

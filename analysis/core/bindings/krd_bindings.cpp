@@ -28,7 +28,7 @@ using Given = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
     X(uint64_t, close_bytes, "bytes at a reuse distance of at most the size of L2", by_distance.close)                 \
     X(uint64_t, near_bytes, "bytes at a greater distance, of at most the size of the last-level cache",                \
       by_distance.near)                                                                                                \
-    X(uint64_t, far_bytes, "bytes at a distance above that", by_distance.far)                                          \
+    X(uint64_t, far_bytes, "bytes at a distance above the size of the last-level cache", by_distance.far)              \
     X(Numbers<64>, bins, "bytes by reuse distance: bin 0 up to 1, bin k above 2**(k - 1) and up to 2**k",              \
       Numbers<64>::of(by_distance.bins.data(), by_distance.bins.size()))
 

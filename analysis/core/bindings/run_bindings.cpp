@@ -100,7 +100,7 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
     X(nb::str, trace_end, "reason why the trace ends before the run; empty: it does not", text(profile.trace_end))     \
     X(nb::str, trace_end_cure, "option or action that avoids this early end", text(profile.trace_end_cure))            \
     X(uint64_t, trace_begin_ns, "begin of the trace, if only its last part was kept; else 0", profile.trace_begin_ns)  \
-    X(uint32_t, pid, "number of the recorded process", process.pid)                                                    \
+    X(uint32_t, pid, "process id", process.pid)                                                                        \
     X(uint64_t, start_epoch_ns, "start of the run, since 1970", process.start_epoch_ns)                                \
     X(uint64_t, wall_ns,                                                                                               \
       "time from the start of the run to its last recorded moment; of replay_trace(), the part in the window",         \

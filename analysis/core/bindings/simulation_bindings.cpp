@@ -603,8 +603,8 @@ void bind_changes(nb::module_ &m) {
                 "Replaces each instance of the worksharing loop with a taskloop of `n_tasks` tasks of equal work.",
                 "n_tasks");
     bind_change(m, "enlarge_chunks", &enlarge_chunks,
-                "Makes the loop's chunks `factor` times as large. Each chunk fewer saves `chunk_ns` of work.", "factor",
-                "chunk_ns");
+                "Makes the loop's chunks `factor` times as large. Each avoided chunk saves `chunk_ns` of work.",
+                "factor", "chunk_ns");
     bind_change(m, "spread", &spread,
                 "Lets `n_parts` new tasks create the tasks of the construct that one task creates in a row.\n\n"
                 "Changes only rows of at least `least` tasks. Each new task waits for the tasks that it creates.",

@@ -55,9 +55,10 @@ Problem lacks_trace(const RunFiles &run) {
     if (run.process->mode == format::Mode::kTrace)
         return {run.directory, 0,
                 "has no trace: not a single event could be written (" +
-                    (run.process->limit_reached == 1   ? std::string("OMPASS_LIMIT_MB")
-                     : run.process->limit_reached == 3 ? std::string("--keep-last, OMPASS_KEEP_LAST, kept none")
-                                                       : refusal_text(run.process->first_refusal)) +
+                    (run.process->limit_reached == 1 ? std::string("OMPASS_LIMIT_MB")
+                     : run.process->limit_reached == 3
+                         ? std::string("the space of --keep-last, OMPASS_KEEP_LAST, was too small")
+                         : refusal_text(run.process->first_refusal)) +
                     ")"};
     return {run.directory, 0, "has no trace: it was recorded in profile mode (use --mode trace or OMPASS_MODE=trace)"};
 }

@@ -300,9 +300,7 @@ def collect_check(name: str, before: str, after: str, evidence: Evidence) -> Che
         )
     different = [one.figure for one in evidence.counts if one.verdict == "different"]
     if different:
-        notes.append(
-            f"the program does other things than before: {', '.join(different)} differ in every run."
-        )
+        notes.append(f"the program's counts changed in every run: {', '.join(different)}.")
     verdict = verdict_of(evidence)
     work = evidence.figure(WORK)
     if verdict.status == 2 and work and work.judgement and work.judgement.verdict in ("not worse", "better"):

@@ -57,7 +57,7 @@ EPILOG: Final = """
   126   the program of `run` is not executable
   127   the program of `run` is not found
 
-`run` ends as the program does, `check` with 0 (not worse), 1 (worse) or 2 (unknown).
+`run` exits with the program's status, `check` with 0 (not worse), 1 (worse) or 2 (unknown).
 """
 
 _OWN_OPTIONS: Final = ("-h", "--help", "--version", "--install-completion", "--show-completion")

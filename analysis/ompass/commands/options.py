@@ -121,7 +121,9 @@ RunArgument = Annotated[Path, run_argument("DIR", "A run directory (NAME.ompass)
 TraceArgument = Annotated[
     Path,
     typer.Argument(
-        metavar="DIR", help="A run directory recorded with --mode trace, or run twice.", callback=_traced
+        metavar="DIR",
+        help="A run directory with a trace: from --mode trace, or from a second run (--twice).",
+        callback=_traced,
     ),
 ]
 TablesArgument = Annotated[
@@ -137,7 +139,7 @@ TracesArgument = Annotated[
     list[Path],
     typer.Argument(
         metavar="DIR...",
-        help="Run directories recorded with --mode trace, or run twice.",
+        help="Run directories with traces: from --mode trace, or from a second run (--twice).",
         callback=_all_traced,
     ),
 ]

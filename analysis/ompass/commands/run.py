@@ -196,7 +196,7 @@ def run(
         typer.Option(
             "--dump-if-longer",
             metavar="TIME",
-            help="Also copy it after each parallel region that takes longer than this.",
+            help="Also copy the kept part after each parallel region longer than TIME.",
             rich_help_panel=RUNNING,
         ),
     ] = "",

@@ -87,7 +87,9 @@ def _runtimes(environ: Mapping[str, str]) -> Iterator[Check]:
         found = f"{runtime.path}, {runtime_version(runtime.path).described}"
         problem = answer.problem or _trial_of_tool(runtime.path, environ)
         if problem:
-            yield Check("libomp", Verdict.LIMITED, f"{found}: {problem}", "use another one (--libomp FILE)")
+            yield Check(
+                "libomp", Verdict.LIMITED, f"{found}: {problem}", "use another runtime (--libomp FILE)"
+            )
         else:
             n_good += 1
             gomp = "" if runtime.has_gomp else "; cannot run gcc's programs"
@@ -251,7 +253,7 @@ def _quota(root: str = "") -> Iterator[Check]:
             "quota",
             Verdict.LIMITED,
             found,
-            "use no more threads than that (-t), or raise the quota",
+            "use no more threads than processors (-t), or raise the quota",
         )
 
 

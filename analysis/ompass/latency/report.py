@@ -81,7 +81,7 @@ def _latencies(content: SampleContent, found: tuple[OwnerLoads, ...], n_loads: i
         ),
         found,
         word="construct",
-        notes=("A column in percent: this share of the loads took at most that many cycles.",),
+        notes=("Column 90%: 90% of the loads took at most this number of cycles.",),
     )
 
 

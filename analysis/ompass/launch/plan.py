@@ -200,7 +200,7 @@ def _choose_runtime(
             raise CannotRecordError(
                 f"{program.path} cannot be recorded",
                 f"its OpenMP runtime {native.path} was built without OMPT",
-                f"use another one with --libomp FILE, or {INSTALL_LIBOMP}",
+                f"use another runtime with --libomp FILE, or {INSTALL_LIBOMP}",
             )
         linked = "linked into it" if native.is_static else str(native.path)
         return native, None, f"directly: its OpenMP runtime ({native.kind}, {linked}) supports OMPT"

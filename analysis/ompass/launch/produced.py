@@ -254,7 +254,7 @@ def _offer_for_python(program: Program, environ: Mapping[str, str]) -> tuple[str
         return None
     first, n_more = found.copies[0], len(found.copies) - 1
     more = f" and {plural(n_more, 'other copy', 'other copies')}" if n_more else ""
-    reason = f"modules of {interpreter} bring gcc's libgomp, which has no OMPT: {first}{more}"
+    reason = f"modules of {interpreter} bundle gcc's libgomp, which has no OMPT: {first}{more}"
     if found.runtime is None:
         return reason, f"{INSTALL_LIBOMP}, and name it with --libomp"
     if found.lacking:

@@ -194,7 +194,7 @@ def _wait_for_plan(environ: Mapping[str, str]) -> list[str] | None:
     while True:
         waited_s = time.monotonic() - started_s
         parts = _read(path)
-        is_led = parts is not None and _is_alive(parts[1])
+        is_led = parts is not None and len(parts) > 1 and _is_alive(parts[1])
         if parts and (parts[0] == "fail" or (parts[0] == "plan" and is_led)):
             return parts
         if not is_led and waited_s > _CLAIM_S:

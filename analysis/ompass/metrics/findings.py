@@ -151,7 +151,7 @@ KINDS: Final = (
     Kind(
         "wait_in_loop",
         "no task",
-        "Each task is waited for before the next one is created",
+        "The program waits for each task before it creates the next",
         task_findings.wait_in_loop,
         "move the wait to the end of the loop; if a task needs another's result, use depend clauses",
         even_if_busy=True,
@@ -226,7 +226,7 @@ KINDS: Final = (
     Kind(
         "smaller_team",
         "team",
-        "A team is smaller than asked for",
+        "A team is smaller than requested",
         team_findings.smaller_team,
         even_if_busy=True,
     ),
@@ -307,7 +307,7 @@ KINDS: Final = (
         "memory",
         "Threads contend for atomic updates",
         sample_findings.atomic_contention,
-        "update a copy of each thread and join the copies at the end (reduction)",
+        "give each thread a copy to update, and combine the copies at the end (reduction)",
         even_if_busy=True,
     ),
     Kind(

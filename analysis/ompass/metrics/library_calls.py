@@ -147,7 +147,7 @@ class CallShare:
     n_in_tasks: int  # part of n_calls, in explicit tasks
     task_ns: int  # part of time_ns, in explicit tasks
     serial_ns: int  # part of time_ns, outside of parallel regions
-    unaccounted_ns: int  # part of time_ns, while the thread was outside of the accounted time
+    unaccounted_ns: int  # part of time_ns, if OpenMP does not know the thread
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ def all_notes(facts: Facts) -> tuple[Finding, ...]:
 def _completeness(facts: Facts) -> Iterator[Finding]:
     run = facts.run
     if not run.complete:
-        reasons = " ".join(run.incomplete_reasons) or f"The run ended as: {run.end_reason}."
+        reasons = " ".join(run.incomplete_reasons) or f"End of the run: {run.end_reason}."
         yield note("cut_short", "The run was cut short", reasons, "all figures cover only a part of the run")
     if run.n_unlogged:
         tasks = f" They completed {plural(run.n_unlogged_tasks, 'task')}." if run.n_unlogged_tasks else ""
@@ -209,7 +209,7 @@ def _presence(facts: Facts) -> Iterator[Finding]:
             "Threads switch so often that their switches were not recorded",
             f"for {percent(by_clock_ns / recorded_ns)} of the time threads switched more than 5,000 times a "
             "second; then only their clocks were read, and no samples were taken",
-            "no more threads than processors, or OMP_WAIT_POLICY=passive, avoids the switches",
+            "use no more threads than processors, or set OMP_WAIT_POLICY=passive",
             by_clock_share=by_clock_ns / recorded_ns,
         )
 

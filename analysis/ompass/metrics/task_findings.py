@@ -240,9 +240,8 @@ def wait_in_loop(facts: Facts) -> Iterator[Evidence]:
         return
     n_active = facts.n_active(facts.task_regions)
     yield evidence(
-        f"{plural(facts.n_deferred, 'task')} met {count(worst.n_waits)} waits here, so "
-        f"{n_active:.1f} threads "
-        f"had work at a time; {_idle_text(facts)}",
+        f"there were {count(worst.n_waits)} waits here for {plural(facts.n_deferred, 'task')}, so only "
+        f"{n_active:.1f} threads had work at a time; {_idle_text(facts)}",
         facts.idle_ns(facts.task_regions),
         worst.construct,
         waits=worst.n_waits,

@@ -45,7 +45,7 @@ def fewer_threads(facts: Facts) -> Iterator[Evidence]:
 
 
 def smaller_team(facts: Facts) -> Iterator[Evidence]:
-    """Yields notes on outermost regions whose teams were smaller than asked for, if that costs little."""
+    """Yields notes on outermost regions whose teams were smaller than requested, if that costs little."""
     for region in facts.breakdown.regions:
         if region.level != 1 or not region.n_smaller or _missing_ns(facts, region):
             continue

@@ -84,20 +84,20 @@ def second_runtime(facts: Facts) -> Iterator[Evidence]:
         return
     because = (
         f"the program or a library calls the OpenMP runtime {facts.run.other_runtime}, too, but a run "
-        "records only one runtime: work on the other one"
+        "records only one runtime"
     )
     for serial in serial_fraction(facts):
         if not serial.is_note:
             serial_ns, fraction = (dict(serial.numbers)[name] for name in ("serial_ns", "serial_fraction"))
             yield evidence(
-                f"{because} looks like a serial part of {duration(round(serial_ns))}, "
+                f"{because}: work on the other one looks like a serial part of {duration(round(serial_ns))}, "
                 f"{percent(fraction)} of all work",
                 serial.cost_ns,
                 serial_ns=serial_ns,
                 serial_fraction=fraction,
             )
             return
-    yield evidence(f"{because} is in no figure", 0, is_note=True)
+    yield evidence(f"{because}: no figure includes work on the other one", 0, is_note=True)
 
 
 def _what_ran(facts: Facts) -> str:

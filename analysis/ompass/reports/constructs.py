@@ -176,6 +176,6 @@ def _untimed(tasks: Sequence[ConstructTotals], n_timed: int) -> Iterator[str]:
     n_tasks = sum(task.n_completed for task in tasks)
     if n_timed < n_tasks:
         yield (
-            f"{count(n_timed)} of {count(n_tasks)} tasks were timed one by one; the other ones are in the "
-            "mean work of their construct."
+            f"{count(n_timed)} of {count(n_tasks)} tasks were timed one by one; the table omits the others, "
+            "which count in the mean work of their construct."
         )

@@ -16,8 +16,7 @@ from typing import Final
 from ompass.metrics.facts import Finding
 from ompass.model import share
 from ompass.reports.content import ReportContent
-from ompass.reports.findings import causes, gain_text
-from ompass.simulation.stored import StoredChange
+from ompass.reports.findings import Cause, causes
 from ompass.symbols.resolver import UNKNOWN, Location
 
 WARNING: Final = "warning"
@@ -63,7 +62,7 @@ def _order(remark: Remark) -> tuple[bool, float]:
 
 def _of_run(content: ReportContent) -> Iterable[Remark]:
     main = _main_place(content)
-    changes = {id(cause.finding): cause.change for cause in causes(content) if cause.finding and cause.change}
+    cured_by = {id(cause.finding): cause for cause in causes(content) if cause.finding and cause.change}
     for finding in content.findings:
         is_problem = finding.severity == "problem"
         location = content.location(finding.construct)
@@ -75,7 +74,7 @@ def _of_run(content: ReportContent) -> Iterable[Remark]:
             WARNING if is_problem else NOTE,
             finding.title,
             finding.because,
-            _cure(finding, changes.get(id(finding))),
+            _cure(finding, cured_by.get(id(finding))),
             location,
             of_whole,
             finding.cost_ns,
@@ -85,9 +84,11 @@ def _of_run(content: ReportContent) -> Iterable[Remark]:
         )
 
 
-def _cure(finding: Finding, change: StoredChange | None) -> str:
+def _cure(finding: Finding, cause: Cause | None) -> str:
     """Returns the cure of a finding; a simulated change has its title, predicted gain and cure."""
-    return f"{gain_text(change)}. {change.cure[:1].upper()}{change.cure[1:]}" if change else finding.cure
+    if cause is None or cause.change is None:
+        return finding.cure
+    return f"{cause.gain_text}. {cause.change.cure[:1].upper()}{cause.change.cure[1:]}"
 
 
 def _main_place(content: ReportContent) -> Location:

@@ -209,7 +209,9 @@ def _values(content: ReportContent, tables: Mapping[str, Table]) -> dict[str, An
 
 
 def _cut_short(content: ReportContent) -> str:
-    reasons = " ".join(sentences(content.run.incomplete_reasons)) or f"It ended as: {content.run.end_reason}."
+    reasons = (
+        " ".join(sentences(content.run.incomplete_reasons)) or f"End of the run: {content.run.end_reason}."
+    )
     return f"The run was cut short. {reasons}"
 
 

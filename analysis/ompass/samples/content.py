@@ -23,6 +23,7 @@ from ompass.symbols.libraries import always_waits, group_of, group_of_calls
 from ompass.symbols.names import compact_name
 from ompass.symbols.resolver import Location, Resolver
 from ompass.symbols.unwinder import Code, Unwinder
+from ompass.units import plural
 
 _SYSTEM_HEADERS = ("/usr/include/", "/usr/lib/", "/usr/lib64/")
 
@@ -75,20 +76,21 @@ class SampleContent:
         if self.loads_error == errno.ENODEV:
             return (
                 "Loads were not sampled: this processor, or the kernel for it, cannot sample loads "
-                "(Intel's mem-loads, AMD's ibs_op); samples are of processor time instead."
+                "(Intel's mem-loads, AMD's ibs_op); processor time was sampled instead."
             )
         if self.loads_error == REFUSED_BY_SANDBOX:
             return f"Loads were not sampled on all threads: {_IN_SANDBOX}."
         return (
             f"Loads were not sampled: perf_event_open failed: {os.strerror(self.loads_error)}; "
-            "samples are of processor time instead."
+            "processor time was sampled instead."
         )
 
     def refusal(self) -> str:
         """Returns the reason why the kernel refused samples, as a sentence; empty if it did not."""
         if not self.n_refused:
             return ""
-        who = "No thread was" if not self.n_threads else f"{self.n_refused} threads were not"
+        were = "was" if self.n_refused == 1 else "were"
+        who = f"{plural(self.n_refused, 'thread')} {were} not" if self.n_threads else "No thread was"
         if self.error == REFUSED_BY_SANDBOX:
             return f"{who} sampled: {_IN_SANDBOX}."
         return (

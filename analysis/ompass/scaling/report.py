@@ -180,7 +180,7 @@ def _sections(content: ScalingContent) -> Iterator[Section]:
             verdict.because,
             verdict.cure,
             judged.finding_place,
-            f"Besides: {'; '.join(verdict.also).lower()}." if verdict.also else "",
+            f"Also: {'; '.join(verdict.also).lower()}." if verdict.also else "",
             good=verdict.kind == "scales",
         )
         yield Section("verdict", "Verdict", (advice,))

@@ -332,7 +332,7 @@ _REASONS: Final = {
     "too_fine": "goes into creating, dispatching and running many small tasks",
     "too_coarse": "is spent by threads that find no task to run",
     "synchronization": "is spent on locks, barriers and waits",
-    "dispatch": "passes between a task being ready and its start",
+    "dispatch": "is spent by threads that have no work although tasks are ready",
     "blocked": "is spent by threads that sleep, or wait for input, locks or threads outside of OpenMP",
     "page_faults": "is spent in the kernel on page faults",
     "system_calls": "is spent in the kernel on system calls",

@@ -344,7 +344,7 @@ def notes_on(
             f"Waits for locks that the trace does not identify, {duration(program.blocked_ns)} "
             f"({percent(program.blocked_ns / program.work_ns)} of the work), are repeated as "
             "recorded, on any number of threads. They are waits in ordered loops or in taskyield, or the "
-            "trace is older: record it again."
+            "trace has an old format; in that case, record it again."
         )
     if program.called_ns > _MUCH * program.work_ns:
         notes.append(

@@ -142,11 +142,11 @@ TITLES: Mapping[str, Callable[[Change], str]] = {
     "defer": lambda c: "Defer these tasks, which run at once in their creator",
     "waits": lambda c: "Wait once after the loop instead of in each iteration",
     "dependence": lambda c: "Remove the dependence between these tasks if they do not share data through it",
-    "pipeline": lambda c: f"Let {c.value} items be in the pipeline instead of {c.count}",
+    "pipeline": lambda c: f"Allow {c.value} items in the pipeline instead of {c.count}",
     "iterations": lambda c: "Divide the iterations of this loop",
     "lock": lambda c: "Do less while this lock is held",
     "ordered": lambda c: "Do less in this ordered block",
-    "atomic": lambda c: "Update a copy of each thread, and join the copies at the end",
+    "atomic": lambda c: "Give each thread a copy to update, and combine the copies at the end",
     "order": lambda c: "Do less between waiting for earlier iterations and letting later ones continue",
     "barrier": lambda c: "Remove this barrier if no thread needs what others did before it",
     "region": lambda c: "Enter one parallel region instead of many",
@@ -170,7 +170,9 @@ CURES: Mapping[str, Callable[[Change], str]] = {
         else f"create one task for {c.value} pieces instead of one each, or use a taskloop"
     ),
     "finer": lambda c: f"write `grainsize({c.iterations})` on the taskloop",
-    "producer": lambda c: "split the loop that creates them: a taskloop, or tasks that create a part each",
+    "producer": lambda c: (
+        "split the loop that creates the tasks: use a taskloop, or tasks that each create a part"
+    ),
     "taskgraph": lambda c: (
         "write `taskgraph` (OpenMP 6.0) around the code that creates the tasks, and pass values that change "
         "between executions by reference; needs a compiler and a runtime that replay task graphs"
@@ -204,9 +206,7 @@ CURES: Mapping[str, Callable[[Change], str]] = {
         "the program with libomp_ext.so"
     ),
     "threads": lambda c: f"set OMP_NUM_THREADS={c.value} on a machine with as many cores",
-    "split": lambda c: (
-        "create a task for each part of the work: a taskloop over it, or a lower cut-off of the recursion"
-    ),
+    "split": lambda c: "write a taskloop over the work, or cut off the recursion at smaller tasks",
     "defer": lambda c: (
         "change the `if` or `final` clause or the cut-off that makes them undeferred: it should concern "
         "small tasks only"
@@ -228,15 +228,15 @@ CURES: Mapping[str, Callable[[Change], str]] = {
         "for each thread; or use one lock for each part of the data"
     ),
     "ordered": lambda c: (
-        "compute before the block what does not need earlier iterations, and only store or print the results "
-        "in it"
+        "move everything that does not need earlier iterations before the block; only store or print the "
+        "results in the block"
     ),
     "atomic": lambda c: (
         "write a `reduction` clause, or add to a local variable and update the shared one once"
     ),
     "order": lambda c: (
-        "compute before the wait what does not need earlier iterations, and let later iterations continue as "
-        "soon as they can; or wait for smaller parts of the iteration"
+        "move everything that does not need earlier iterations before the wait, and let later iterations "
+        "continue as soon as they can; or wait for smaller parts of the iteration"
     ),
     "barrier": lambda c: (
         "write `nowait` on the construct, remove the explicit barrier, or do more work between two barriers"
@@ -249,7 +249,7 @@ CURES: Mapping[str, Callable[[Change], str]] = {
         "use a loop construct in place of `single` or `masked`, or create tasks for parts of the work"
     ),
     "balance": lambda c: "divide the work by a loop construct with `schedule(dynamic)`, or into equal parts",
-    "serial": lambda c: "write a parallel loop, or tasks, for it",
+    "serial": lambda c: "write a parallel loop or tasks for the serial work",
 }
 REASONS: Mapping[str, Callable[[Change], str]] = {
     "taskgraph": lambda c: (
@@ -260,7 +260,7 @@ REASONS: Mapping[str, Callable[[Change], str]] = {
     "waits": lambda c: f"{plural(c.count, 'wait')}, each for all tasks so far",
     "dependence": lambda c: f"{plural(c.count, 'dependence')} keep these tasks in order{_address(c)}",
     "pipeline": lambda c: (
-        f"an item begins when the one {plural(c.count, 'place')} before it has left the pipeline"
+        f"an item waits until the item {plural(c.count, 'place')} earlier has left the pipeline"
     ),
     "lock": lambda c: (
         f"held for {duration(c.share_ns)} in {plural(c.count, 'acquisition')}, one thread at a time"

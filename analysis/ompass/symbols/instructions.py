@@ -29,8 +29,6 @@ _ARM_ATOMIC: Final = re.compile(
 )
 _EXCHANGES: Final = re.compile(r"(cmp)?xchg.*|cas.*|swp.*|(ld|st)[al]?x[rp][bh]?")
 _LOADED: Final = "(memory)"  # the origin of loaded values
-_X86_KEPT: Final = re.compile(r"[re]?(bx|sp|bp)|r1[2-5][dwb]?|[bs]p?l")  # registers that a call preserves
-_ARM_KEPT: Final = re.compile(r"[xw](19|2\d)")
 _X86_ALIASES: Final = {
     **{f"{p}{r}x": f"r{r}x" for r in "abcd" for p in ("r", "e", "")},
     **{f"{r}{h}": f"r{r}x" for r in "abcd" for h in "lh"},
@@ -247,8 +245,7 @@ class Instructions:
         called: str | None = None
         if is_call:
             called, target = self._called.get(target, ""), 0
-            kept = _X86_KEPT if machine == "x86_64" else _ARM_KEPT
-            written |= {r for r in _ALL[machine] if not kept.fullmatch(r)}
+            written |= set(_CHANGED_BY_CALLS[machine])
             read = set()
         sources = {
             _place(insn.reg_name(o.reg)) for o in insn.operands if o.type == capstone.CS_OP_REG
@@ -277,7 +274,7 @@ class Instructions:
         )
 
 
-_ALL: Final[Mapping[str, tuple[str, ...]]] = {
+_CHANGED_BY_CALLS: Final[Mapping[str, tuple[str, ...]]] = {
     "x86_64": (
         "rax",
         "rcx",
@@ -285,9 +282,9 @@ _ALL: Final[Mapping[str, tuple[str, ...]]] = {
         "rsi",
         "rdi",
         *(f"r{n}" for n in range(8, 12)),
-        *(f"xmm{n}" for n in range(16)),
+        *(f"xmm{n}" for n in range(32)),
     ),
-    "aarch64": (*(f"x{n}" for n in range(18)), *(f"v{n}" for n in range(8))),
+    "aarch64": (*(f"x{n}" for n in range(19)), *(f"v{n}" for n in range(32) if not 8 <= n < 16)),
 }
 """Registers that a call may change; all others count as preserved."""
 

@@ -291,18 +291,19 @@ def notes_on_places(run: Run, locations: Mapping[int, Location]) -> Iterator[str
     if around:
         places = list(dict.fromkeys(locations[d.id].place for d in around))
         more = f" and {len(places) - _MOST_PLACES} more" if len(places) > _MOST_PLACES else ""
-        have = "has" if len(around) == 1 else "have"
+        have, them = ("has", "it") if len(around) == 1 else ("have", "them")
         yield (
-            f"{_kinds_of(around)} {have} the line of the task or region around "
+            f"{_kinds_of(around)} {have} the line of the task or region around {them} "
             f"({', '.join(places[:_MOST_PLACES])}{more}), because the call returns into the OpenMP runtime: "
             + ("record by `ompass run`, or " if run.create_estimated else "")
             + "compile with -fno-optimize-sibling-calls, for the line of the call"
         )
     unknown = [d for d in run.definitions if _is_in_runtime(run, d) and _kind(d) != _END]
     if unknown and run.format_version < _FIRST_VERSION:
+        them, their_places = ("it", "its place") if len(unknown) == 1 else ("them", "their places")
         yield (
-            f"an earlier version of Ompass recorded {_kinds_of(unknown)} without the region around: "
-            "record again, to see their places"
+            f"an earlier version of Ompass recorded {_kinds_of(unknown)} without the region around {them}: "
+            f"record again to see {their_places}"
         )
 
 

@@ -278,8 +278,8 @@ constexpr int kNotRecorded = 125; // the exit status of `ompass run` for a progr
 // such a program, unless the call is in a library that the program loads later.
 void refuse(const char *name) {
     ompass::say(
-        "the program calls %s, which the OpenMP runtime that replaces libgomp lacks. It ends here, because its results "
-        "would be wrong. Run it without Ompass, or compile it with clang -fopenmp.",
+        "the program calls %s, which does not work on the OpenMP runtime that replaces libgomp. The program ends here, "
+        "because its results would be wrong. Run it without Ompass, or compile it with clang -fopenmp.",
         name);
     _exit(kNotRecorded);
 }

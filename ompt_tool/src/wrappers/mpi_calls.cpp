@@ -31,7 +31,7 @@ void note_new_thread(const ThreadState &thread) {
 // recording, because the program may use OpenMP only later or never.
 [[gnu::noinline]] ThreadState *new_thread(const mpi::Function &function) {
     const int saved = errno;
-    if (function.starts) recorder::start("none yet: recording was begun by MPI");
+    if (function.starts) recorder::start("none yet: an MPI call began the recording");
     const bool is_new = !recorder::this_thread;
     ThreadState *thread = recorder::thread(format::ThreadKind::kOther, true);
     if (thread && is_new) note_new_thread(*thread);
