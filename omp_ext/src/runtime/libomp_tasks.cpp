@@ -71,14 +71,19 @@ inline bool may_be_light(const Task &parent, int32_t flags) {
            (is_light(parent) || (parent.flags & kImplicitTask));
 }
 
+// True for a task without properties whose parent is neither final nor a task of the runtime.
+inline bool is_usual(const Worker &worker, int32_t flags) {
+    return flags == kTiedBlock && may_be_light(*worker.current, flags) && !(worker.current->flags & kFinal);
+}
+
 inline void place_in(Task &task, int16_t domain) {
     task.domain = static_cast<int16_t>(domains::first_alike(domain));
     task.named_domain = domain;
 }
 
 // Initializes all of a new task except the fields that concern its block.
-inline void set_up(Task &task, const Worker &worker, uint16_t flags, void *location, size_t block_bytes,
-                   size_t shared_bytes, Routine routine, const void *code) {
+inline void set_up(Task &task, Worker &worker, uint16_t flags, void *location, size_t block_bytes, size_t shared_bytes,
+                   Routine routine, const void *code) {
     Task &parent = *worker.current;
     task.parent = &parent;
     task.group = parent.group;
@@ -100,6 +105,9 @@ inline void set_up(Task &task, const Worker &worker, uint16_t flags, void *locat
     task.seen = nullptr;
     task.node = nullptr;
     task.is_transparent = task.has_short_children = false;
+    const auto creation = reinterpret_cast<uintptr_t>(code) + reinterpret_cast<uintptr_t>(&parent);
+    task.is_repeated = creation == worker.last_creation;
+    worker.last_creation = creation;
 }
 
 [[gnu::always_inline]] inline Task *make_light_task(Worker &worker, void *location, uint16_t flags, size_t block_bytes,
@@ -217,12 +225,13 @@ OMP_EXT_HOOK(void *, __kmpc_omp_task_alloc,
              (void *location, int32_t thread, int32_t flags, size_t block_bytes, size_t shared_bytes, Routine routine),
              (location, thread, flags, block_bytes, shared_bytes, routine)) {
     Worker *worker = this_worker;
+    const void *code = __builtin_return_address(0);
+    if (worker && __builtin_expect(worker->spare != nullptr, 0) && is_usual(*worker, flags))
+        if (Task *task = take_spare(*worker, code, block_bytes, shared_bytes, routine)) return task->block;
     note_task_creation();
     if (!worker || __builtin_expect(is_for_runtime(flags), 0))
         return real___kmpc_omp_task_alloc()(location, thread, flags, block_bytes, shared_bytes, routine);
-    const void *code = __builtin_return_address(0);
-    if (__builtin_expect(
-            flags == kTiedBlock && may_be_light(*worker->current, flags) && !(worker->current->flags & kFinal), 1)) {
+    if (__builtin_expect(is_usual(*worker, flags), 1)) {
         if (__builtin_expect(observer != nullptr, 0) && !worker->counters) notify(&omp_ext_observer::creation_begins);
         return make_light_task(*worker, location, 0, block_bytes, shared_bytes, routine, code)->block;
     }
@@ -231,6 +240,7 @@ OMP_EXT_HOOK(void *, __kmpc_omp_task_alloc,
 
 OMP_EXT_HOOK(int32_t, __kmpc_omp_task, (void *location, int32_t thread, void *block), (location, thread, block)) {
     Worker *worker = this_worker;
+    if (worker && worker->reused == block) return hold_reused(*worker, *task_of(block));
     if (!worker || !is_ours(block)) {
         if (worker) worker->current->flags |= kHasForeign;
         return real___kmpc_omp_task()(location, number_of_this_thread(thread), block);

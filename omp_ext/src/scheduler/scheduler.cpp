@@ -107,7 +107,7 @@ void notify_undeferred(const Worker &worker, Task &task, const void *code) {
 }
 
 void notify_creation(const Worker &worker, Task &task, bool has_dependences) {
-    if (worker.throttle_threshold == 0 && is_light(task) && !has_dependences) { // a team of one runs it now
+    if (is_alone(worker) && is_light(task) && !has_dependences) { // a team of one runs it now
         task.flags |= kInline;
         return notify_undeferred(worker, task, task.code);
     }
@@ -185,7 +185,7 @@ namespace {
         notify_begin(worker, outer, task, how);
     } else {
         report(worker, task);
-        worker.counters = worker.throttle_threshold == 0 && observer->counters ? observer->counters() : nullptr;
+        worker.counters = is_alone(worker) && observer->counters ? observer->counters() : nullptr;
     }
     execute_light(worker, task, is_simple);
     observer->task_ends(task.seen);
@@ -216,6 +216,49 @@ void end_light(Worker &worker, Task &task, bool must_defer) {
     } else {
         worker.blocks.keep(task.block, task.n_lines, *task.pool);
     }
+}
+
+// ---------------------------------------------------------------- plain tasks
+
+// True for a child of the current task, made here, that needs nothing but its code and its counts. run() runs other
+// tasks.
+[[gnu::always_inline]] inline bool is_plain(const Worker &worker, const Task &task) {
+    return task.flags == 0 && task.pool == &worker.blocks && task.parent == worker.current && !task.node &&
+           !task.seen && task.domain == worker.domain && !worker.proxied;
+}
+
+// True if nothing refers to a plain task that has ended, and nothing remains to be cleaned up.
+[[gnu::always_inline]] inline bool is_free(const Task &task) {
+    return task.flags == 0 && !task.proxy && task.n_created == task.n_done_here &&
+           task.n_done_elsewhere.load(std::memory_order_acquire) == 0 &&
+           task.n_holds.load(std::memory_order_acquire) == 1;
+}
+
+[[gnu::always_inline]] inline void execute_plain(Worker &worker, Task &task) {
+    const int64_t mark = worker.mark;
+    DependenceTable *table = worker.table;
+    worker.current = &task;
+    worker.mark = worker.deque.bottom();
+    worker.table = nullptr;
+    inject_sleep();
+    task.routine(worker.runtime_thread, task.block);
+    inject_sleep();
+    if (__builtin_expect(worker.table != nullptr, 0)) destroy(worker.table, worker.blocks);
+    worker.current = task.parent;
+    worker.mark = mark;
+    worker.table = table;
+}
+
+// Keeps a complete plain task for the next one of its construct.
+[[gnu::always_inline]] inline void keep_spare(Worker &worker, Task &task) {
+    Task *last = std::exchange(worker.spare, &task);
+    if (__builtin_expect(last != nullptr, 0)) worker.blocks.give(last->block, last->n_lines);
+}
+
+// Ends a plain task to which something may refer. Returns true if its release must be deferred.
+[[gnu::noinline]] bool clean_up_plain(Worker &worker, Task &task) {
+    if (task.proxy) runtime::clean_up(worker, task);
+    return must_defer_release(task);
 }
 
 } // namespace
@@ -340,7 +383,8 @@ bool belongs_to_deque(const Worker &worker, const Task &task) {
         return put_in_inbox(worker, task, task.domain,
                             options.queue == QueueKind::kSharedLifo || (task.flags & kPriority) ||
                                 suspends_waits(worker));
-    if (__builtin_expect(worker.current->has_short_children || worker.deque.size_hint() >= worker.throttle_threshold,
+    if (__builtin_expect(worker.current->has_short_children ||
+                             worker.deque.size_hint() >= worker.throttle_threshold.load(std::memory_order_relaxed),
                          0) &&
         run_at_creation(worker, task, may_run))
         return;
@@ -381,9 +425,26 @@ void release_successors(Worker *worker, Team &team, Task &task) {
     add(worker.n_created, 1);
 }
 
+// Runs a new plain task in a team of one. Neither its parent nor its group counts it, because it is complete before they
+// can wait for it.
+[[gnu::always_inline]] static inline void run_alone(Worker &worker, Task &task) {
+    execute_plain(worker, task);
+    add(worker.n_created, 1);
+    add(worker.n_done, 1);
+    if (__builtin_expect(is_free(task), 1))
+        keep_spare(worker, task);
+    else
+        end_light(worker, task, clean_up_plain(worker, task));
+}
+
+[[gnu::noinline]] static void run_first_repeated(Worker &worker, Task &task) { run_alone(worker, task); }
+
 [[gnu::always_inline]] static inline void count_and_place(Worker &worker, Task &task) {
+    const bool alone = is_alone(worker);
+    if (alone && task.is_repeated && is_plain(worker, task) && !stack_is_half_used())
+        return run_first_repeated(worker, task);
     count_created(worker, task);
-    if (worker.throttle_threshold == 0) // a team of one
+    if (alone)
         run_on_top(worker, task);
     else
         place(worker, task, true);
@@ -401,9 +462,18 @@ void hold(Worker &worker, Task &task) {
     count_and_place(worker, task);
 }
 
+int32_t hold_reused(Worker &worker, Task &task) {
+    worker.reused = nullptr;
+    if (!is_alone(worker) || task.domain != worker.domain || worker.proxied || stack_is_half_used())
+        hold(worker, task);
+    else
+        run_alone(worker, task);
+    return 0;
+}
+
 bool must_enter(Worker &worker, const Task &task) {
     if (task.flags & kDetachable) return true;
-    if (worker.throttle_threshold == 0) return worker.table != nullptr; // a team of one
+    if (is_alone(worker)) return worker.table != nullptr; // a team of one
     return !worker.current->has_short_children || !belongs_to_deque(worker, task) || !runs_at_creation(worker, task) ||
            !has_no_predecessors(worker);
 }
@@ -411,7 +481,7 @@ bool must_enter(Worker &worker, const Task &task) {
 void hold_independent(Worker &worker, Task &task) {
     if (__builtin_expect(observer != nullptr, 0)) notify_creation(worker, task, true);
     count_created(worker, task);
-    if (worker.throttle_threshold == 0)
+    if (is_alone(worker))
         run_on_top(worker, task);
     else
         run_now(worker, task);
@@ -424,31 +494,19 @@ void hold_dependent(Worker &worker, Task &task, const Dependence *dependences, i
     count_created(worker, task);
     if (release_creation(task.node)) place(worker, task, true);
     notify(&omp_ext_observer::creation_ends);
-    if (++worker.pace.n_dependent % kDependentBatch == 0 && worker.throttle_threshold != 0) work_off(worker);
+    if (++worker.pace.n_dependent % kDependentBatch == 0 && !is_alone(worker)) work_off(worker);
 }
 
 bool may_repeat(const Worker &worker, const Task &task) {
     if (task.flags != 0 || !is_light(task) || worker.proxied || observer || stack_is_half_used()) return false;
-    return worker.throttle_threshold == 0 || (belongs_to_deque(worker, task) && runs_at_creation(worker, task));
+    return is_alone(worker) || (belongs_to_deque(worker, task) && runs_at_creation(worker, task));
 }
 
 bool run_repeatedly(Worker &worker, Task &task) {
-    Task *outer = worker.current;
-    const int64_t mark = worker.mark;
-    DependenceTable *table = worker.table;
-    worker.current = &task;
-    worker.mark = worker.deque.bottom();
-    worker.table = nullptr;
     task.child_domain = kNoDomain;
     task.has_short_children = false;
-    task.routine(worker.runtime_thread, task.block);
-    if (__builtin_expect(worker.table != nullptr, 0)) destroy(worker.table, worker.blocks);
-    worker.current = outer;
-    worker.mark = mark;
-    worker.table = table;
-    return task.flags == 0 && !task.proxy && task.n_created == task.n_done_here &&
-           task.n_done_elsewhere.load(std::memory_order_acquire) == 0 &&
-           task.n_holds.load(std::memory_order_acquire) == 1;
+    execute_plain(worker, task);
+    return is_free(task);
 }
 
 void end_repeated(Worker &worker, Task &task, uint32_t n_runs) {

@@ -38,6 +38,29 @@ inline void run_on_top(Worker &worker, Task &task) {
     if (stack_is_half_used()) return run_on_new_stack(worker, task);
     run(worker, task);
 }
+
+// Reuse of tasks. Where a thread runs the tasks that it creates at once, one Task serves all tasks of a loop, because
+// almost all fields of the next task are the same. take_spare() returns the last task that has ended, as a new child of
+// the current task; null if it was no task of this construct with this parent. Then hold_reused() takes it over, as
+// hold() does.
+inline Task *take_spare(Worker &worker, const void *code, size_t block_bytes, size_t shared_bytes,
+                        int32_t (*routine)(int32_t, void *)) {
+    Task *task = worker.spare;
+    if (!task || task->code != code) return nullptr;
+    // The parent may be another task than that of the spare one, at the same address.
+    const Task &parent = *worker.current;
+    if (task->parent != &parent || task->group != parent.group || task->level != parent.level + 1 ||
+        parent.child_domain != kNoDomain || task->domain != worker.domain || task->routine != routine ||
+        task->block_bytes != block_bytes || task->shared_bytes != shared_bytes)
+        return nullptr;
+    worker.spare = nullptr;
+    worker.reused = task->block;
+    task->named_domain = task->child_domain = kNoDomain;
+    task->has_short_children = false;
+    return task;
+}
+int32_t hold_reused(Worker &worker, Task &task); // returns 0, as __kmpc_omp_task
+
 // Runs a new light child of the current task once; each run counts as a task. The caller checks may_repeat() before
 // the first run, restores only the child's block between two runs, and calls end_repeated() after the last. Returns
 // false if the child cannot run again.

@@ -47,6 +47,7 @@ struct Task : QueueEntry {
     // Written by the creating thread.
     bool is_transparent; // its children and its siblings may depend on each other
     bool has_short_children; // its children run at once (throttle.h); written by the running thread
+    bool is_repeated; // the task that its thread created before was of the same construct and parent
     uint32_t level; // as QueueEntry::depth, but not saturated
     Task *parent; // null: implicit
     Group *group; // innermost taskgroup, or null

@@ -10,6 +10,7 @@
 #include "scheduler/scheduler.h"
 #include "scheduler/search.h"
 #include "scheduler/suspensions.h"
+#include "scheduler/throttle.h"
 #include "tools/counters.h"
 #include "tools/observer.h"
 
@@ -293,7 +294,10 @@ void wait_on_stack(Worker &worker, IsOver &&is_over, Prepare &&prepare, bool is_
             }
             // The task sets is_constrained in its own waits.
             worker.is_constrained.store(false, std::memory_order_relaxed);
-            run_on_top(worker, *task);
+            if (task->creator == worker.number)
+                run_on_top(worker, *task);
+            else
+                run_foreign(worker, *task);
             worker.is_constrained.store(search.is_constrained, std::memory_order_relaxed);
             continue;
         }
@@ -455,7 +459,7 @@ void wait_for_predecessors(Worker &worker, const Dependence *dependences, int n)
 void barrier(Worker &worker, int kind, bool is_followed) {
     Team &team = *worker.team;
     const uint64_t number = ++worker.n_barriers;
-    worker.throttle_threshold = team.first_throttle_threshold();
+    worker.throttle_threshold.store(team.first_throttle_threshold(), std::memory_order_relaxed);
     worker.current->has_short_children = false;
     const uint64_t n_arrivals = number * static_cast<uint64_t>(team.n_workers);
     inject_sleep();

@@ -163,7 +163,7 @@ Worker *join_alone(int32_t runtime_thread) {
         teams_lock.unlock();
     }
     Worker &worker = team->workers[0];
-    worker.throttle_threshold = team->first_throttle_threshold();
+    worker.throttle_threshold.store(team->first_throttle_threshold(), std::memory_order_relaxed);
     const bool has_domains = domains::count() > 1;
     begin_region(worker, has_domains ? domains::of_calling_thread() : 0, runtime_thread);
     if (has_domains) assign_homes(*team);

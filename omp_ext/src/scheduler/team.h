@@ -27,6 +27,8 @@ class OrderedLoop;
 // The first Worker::throttle_threshold after a barrier. A worker that reaches it lends its processor once, because
 // other threads may still be leaving the barrier.
 inline constexpr int64_t kFirstThrottleThreshold = 2;
+// The threshold after other threads found the worker's tasks short (throttle.h).
+inline constexpr int64_t kProbeThreshold = -1;
 // Values of Worker::awaited_count: no completion ends the wait; any completion may end it.
 inline constexpr int64_t kNoCompletion = INT64_MIN;
 inline constexpr int64_t kAnyCompletion = INT64_MIN + 1;
@@ -52,6 +54,9 @@ struct Pace {
     uint32_t n_tasks = 0, batch = 0; // tasks of the batch so far, and at its end
     uint64_t n_dependent = 0; // tasks with dependences created
     uint64_t next_probe = 0; // value of n_dependent at which work_off judges tasks while other threads are idle
+    bool is_probe = false; // other threads found the tasks of the present batch short
+    uint32_t n_hints = 0, n_hints_to_skip = 0; // hints since the last probe; hints to ignore before the next one
+    uint32_t n_foreign = 0, n_short_foreign = 0; // tasks of other creators run; the last of them that were short
 };
 
 // A worker's place in its team. Written by its thread when a region begins, read by all threads.
@@ -68,7 +73,11 @@ struct alignas(64) WorkerState {
     Task *current = nullptr; // the running task
     int64_t mark = 0; // items of the deque from this number on are descendants of `current`
     DependenceTable *table = nullptr; // dependences among the children of `current`
-    int64_t throttle_threshold = kFirstThrottleThreshold; // deque size at which place() calls run_at_creation()
+    Task *spare = nullptr; // the last plain task that ended; null: none (take_spare)
+    uintptr_t last_creation = 0; // sum of the addresses of the parent and the construct of the last task created
+    void *reused = nullptr; // the block of a task that take_spare() returned, until it is held; null: none
+    // Deque size at which place() calls run_at_creation(). Other threads may store kProbeThreshold.
+    std::atomic<int64_t> throttle_threshold{kFirstThrottleThreshold};
     omp_ext_counters *counters = nullptr; // counters of the current task; null: every event is reported (counters.h)
     int next_start_flags = 0; // OMP_EXT_AT_ONCE and OMP_EXT_AT_HAND, reported with the next start of a task
     Task *left_to_event =
@@ -130,6 +139,9 @@ struct Worker : WorkerPlace, WorkerState, WorkerStacks, WorkerCounts, WorkerWait
     Task bottom_task; // the current task at the bottom of a new stack
 };
 
+// True in a team of one, which runs every task at once.
+inline bool is_alone(const Worker &worker) { return worker.throttle_threshold.load(std::memory_order_relaxed) == 0; }
+
 // The queues of a domain.
 struct alignas(64) DomainQueues {
     Inbox inbox;
@@ -168,7 +180,7 @@ struct Team {
     alignas(64) std::atomic<int> n_asleep{0};
     std::atomic<int> n_searching{0};
 
-    // The throttle threshold after a barrier. 0 in a team of one, which runs every task at once.
+    // The throttle threshold after a barrier; 0 in a team of one.
     int64_t first_throttle_threshold() const { return n_workers > 1 ? kFirstThrottleThreshold : 0; }
     bool is_strict() const {
         const int own = strict.load(std::memory_order_relaxed);

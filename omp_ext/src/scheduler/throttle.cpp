@@ -2,6 +2,7 @@
 // Runs tasks at once in the thread that creates them.
 #include "scheduler/throttle.h"
 
+#include <algorithm>
 #include <sched.h>
 
 #include "scheduler/scheduler.h"
@@ -17,6 +18,11 @@ constexpr uint32_t kDoubtBatch = 4; // tasks in the batch after a slow batch of 
 constexpr int64_t kShortNs = 100; // longest mean time of a short task, including its creation
 // The same for tasks with dependences, which cost more if they wait for each other than if they run at once.
 constexpr int64_t kShortWaitingNs = 300;
+// Longest time of a short task in another thread than its creator's, which fetches the task from another cache.
+constexpr int64_t kShortForeignNs = 500;
+constexpr uint32_t kForeignPerSample = 8; // tasks of other creators between two that a thread measures
+constexpr uint32_t kSamplesPerHint = 4; // short ones in a row, after which the creator measures its tasks
+constexpr uint32_t kMostHintsToSkip = 1023;
 constexpr uint32_t kMostWaiting = 1024; // incomplete children beyond which their creator runs some
 constexpr int64_t kLongestDrainNs = 200'000; // longest time that drain() searches while other threads run tasks
 
@@ -40,6 +46,20 @@ void begin_batch(Worker &worker, int64_t now, uint32_t n_tasks) {
     pace.n_tasks = 0;
     pace.batch = n_tasks;
     pace.start_ns = now;
+    pace.is_probe = false;
+}
+
+// Makes the next tasks of this construct run at once, so that this thread measures them. Returns false if earlier such
+// tasks were not short, so the hint of another thread is ignored.
+bool begin_probe(Worker &worker, const Task &task) {
+    Pace &pace = worker.pace;
+    if (pace.n_hints++ < pace.n_hints_to_skip) return false;
+    pace.n_hints = 0;
+    worker.current->has_short_children = true;
+    pace.short_constructs = set_of(task.code);
+    begin_batch(worker, now_ns(), kDoubtBatch);
+    pace.is_probe = true;
+    return true;
 }
 
 // True if another thread looks for a task, or should be woken for one.
@@ -87,10 +107,25 @@ void note_runs(Worker &worker, const void *code, uint32_t n_tasks, uint64_t n_de
     const int64_t now = now_ns();
     const bool are_short = now - pace.start_ns < pace.n_tasks * kShortNs && pace.n_descendants == 0;
     pace.short_constructs = pace.constructs;
+    if (pace.is_probe) pace.n_hints_to_skip = are_short ? 0 : std::min(2 * pace.n_hints_to_skip + 1, kMostHintsToSkip);
     // The thread may have lost its processor for a while. So a few more tasks decide.
     const bool is_in_doubt = parent.has_short_children && !are_short && pace.batch == kPaceBatch;
     parent.has_short_children = are_short || is_in_doubt;
     begin_batch(worker, now, is_in_doubt ? kDoubtBatch : kPaceBatch);
+}
+
+void run_foreign(Worker &worker, Task &task) {
+    Pace &pace = worker.pace;
+    if (++pace.n_foreign % kForeignPerSample != 0 || !options.throttle) return run_on_top(worker, task);
+    Worker &creator = worker.team->workers[task.creator];
+    const uint64_t n_before = n_created(worker);
+    const int64_t start_ns = now_ns();
+    run_on_top(worker, task);
+    const bool is_short = now_ns() - start_ns < kShortForeignNs && n_created(worker) == n_before;
+    pace.n_short_foreign = is_short ? pace.n_short_foreign + 1 : 0;
+    if (pace.n_short_foreign < kSamplesPerHint) return;
+    pace.n_short_foreign = 0;
+    creator.throttle_threshold.store(kProbeThreshold, std::memory_order_relaxed);
 }
 
 bool runs_at_creation(const Worker &worker, const Task &task) {
@@ -108,14 +143,18 @@ void run_now(Worker &worker, Task &task) {
 
 bool run_at_creation(Worker &worker, Task &task, bool may_run) {
     if (!runs_at_creation(worker, task)) {
-        if (worker.deque.size_hint() < worker.throttle_threshold) return false;
+        const int64_t threshold = worker.throttle_threshold.load(std::memory_order_relaxed);
+        if (worker.deque.size_hint() < threshold) return false;
+        if (threshold == kFirstThrottleThreshold || threshold == kProbeThreshold)
+            worker.throttle_threshold.store(options.throttle ? kThrottleThreshold : INT64_MAX,
+                                            std::memory_order_relaxed);
         // The first call after a barrier only lends the processor.
-        if (worker.throttle_threshold == kFirstThrottleThreshold) {
-            worker.throttle_threshold = options.throttle ? kThrottleThreshold : INT64_MAX;
+        if (threshold == kFirstThrottleThreshold) {
             lend_processor(worker);
             return false;
         }
-        if (!may_run_task(worker)) return false;
+        if (!may_run || !may_run_task(worker)) return false;
+        if (threshold == kProbeThreshold && !begin_probe(worker, task)) return false;
     }
     if (!may_run) return false;
     run_now(worker, task);

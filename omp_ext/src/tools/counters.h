@@ -36,7 +36,7 @@ inline bool count_creation(const Worker &worker, Task &task) {
     if (!counters || (task.flags & ~kDestructors) || task.domain != worker.domain || !is_light(task)) return false;
     omp_ext_counter *counter = counters->by_code[omp_ext_place_of(task.code)];
     if (!counter || counter->code != task.code || !is_counting(*counters)) return false;
-    if (worker.throttle_threshold == 0) { // a team of one runs it now
+    if (is_alone(worker)) { // a team of one runs it now
         if (*counter->n_undeferred_left <= 1 || (counters->order && !counter->begin)) return false;
         --*counter->n_undeferred_left;
         append(*counters, counter->begin);
