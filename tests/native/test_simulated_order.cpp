@@ -88,6 +88,24 @@ TEST(SimulatedOrder, ADeeperPipelineTakesAsLongAsOneRecordedSo) {
     }
 }
 
+TEST(SimulatedOrder, AWaitingThreadNeedsTheRecordedTimeToGetALock) {
+    Builder build;
+    build.program.n_locks = 1;
+    build.program.lock_handoffs = {30};
+    const uint32_t primary = build.region(1)[0];
+    for (int i = 0; i < 4; i++) {
+        const uint32_t task = build.create(primary);
+        build.does(task, OpKind::kLock, 0, kAcquire);
+        build.work(task, 100);
+        build.does(task, OpKind::kLock, 0, kRelease);
+    }
+    build.does(primary, OpKind::kBarrier);
+    const TaskProgram &program = build.finish();
+    EXPECT_EQ(time_of(program, 1), 400u);
+    EXPECT_EQ(time_of(program, 8), 490u);
+    EXPECT_EQ(time_of(without_lock(program, 0), 8), 100u);
+}
+
 TEST(SimulatedOrder, WithoutALockOnlyTheOtherLockSerialises) {
     Builder build;
     build.program.n_locks = 2;

@@ -66,7 +66,8 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
       "target or device",                                                                                              \
       text(name_of(from.kind, kKinds)))                                                                                \
     X(uint32_t, flags,                                                                                                 \
-      "task: OMPT flags at its first creation; wait or loop: OMPT kind; MPI call: number of its class; target: kind "  \
+      "task: OMPT flags at its first creation, and 1 << 21 if its if clause was false; wait or loop: OMPT kind; MPI "  \
+      "call: number of its class; target: kind "                                                                       \
       "| (device + 1) << 8; device: number << 1 | 1 if it reports its own times, else 0; other kinds: 0",              \
       from.flags)                                                                                                      \
     X(int64_t, module, "index into Run.modules; -1: unknown",                                                          \

@@ -351,7 +351,8 @@ void SimulatedRun::release(Thread &thread, uint32_t number) {
     tasks_[thread.current].next_op++;
     if (--lock.n_holders == 0 && lock.waiting.size()) {
         Thread &next = threads_[lock.waiting.take(0)];
-        pass_lock(next, number, thread.now);
+        const uint64_t handoff_ns = number < program_.lock_handoffs.size() ? program_.lock_handoffs[number] : 0;
+        pass_lock(next, number, thread.now + handoff_ns);
     }
     continue_task(thread);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 
@@ -113,6 +114,7 @@ public:
             const uint32_t lock = lock_of_.try_emplace(walk.lock(), number).first->second;
             draft.operations.push_back(Operation::of(OpKind::kLock, lock, kAcquire));
             acquired_at_[{lock, number_of(walk.wait_place())}]++;
+            note_handoff(walk, handoffs_[lock], asked);
             draft.locks = true;
         } else if (ns) {
             program_.blocked_ns += ns;
@@ -121,7 +123,10 @@ public:
     }
     void released_lock(Walk &walk, uint32_t lock) {
         const auto found = lock_of_.find(lock);
-        if (found != lock_of_.end()) mark(walk, Operation::of(OpKind::kLock, found->second, kRelease));
+        if (found == lock_of_.end()) return;
+        mark(walk, Operation::of(OpKind::kLock, found->second, kRelease));
+        handoffs_[found->second].released = walk.now();
+        handoffs_[found->second].by = walk.thread();
     }
 
     // ---------------------------------------------------------------- tasks
@@ -169,7 +174,7 @@ public:
         if (!frame.timed) cut(walk, frame.below());
         frame.data = {frame.below().data.draft, number_of(frame.construct), false};
         walk.data.created_as = 0;
-        if (!is_alone(walk)) return;
+        if (!is_alone(walk) || run_.definitions[frame.construct].flags & format::kIfClauseFalse) return;
         // A team of one runs all tasks at once. A larger team is assumed to defer this task.
         give_draft(walk, frame, ProgramTask::kSerialised);
         draft_of(frame).serialised = true;
@@ -345,13 +350,36 @@ public:
 private:
     static constexpr uint16_t kNoConstruct = 0xffff;
     static constexpr uint64_t kNotFulfilled = 0;
+    static constexpr size_t kLongestPart = 20; // one of this many
     struct DetachedTimes {
         uint64_t ended, fulfilled; // ticks
     };
 
+    // The latest release of a lock, and the times from releases to the acquisitions by threads that waited.
+    struct Handoffs {
+        uint64_t released = 0; // ticks
+        uint32_t by = 0; // thread
+        std::vector<uint64_t> ns;
+    };
+
+    void note_handoff(const Walk &walk, Handoffs &handoffs, uint64_t asked) const {
+        if (handoffs.released > asked && handoffs.by != walk.thread())
+            handoffs.ns.push_back(ns_between(handoffs.released, walk.now()));
+    }
+
+    // Returns the mean without the longest times, in which other programs may have had the processor.
+    static uint64_t mean_of(std::vector<uint64_t> &ns) {
+        if (ns.empty()) return 0;
+        std::ranges::sort(ns);
+        ns.resize(ns.size() - ns.size() / kLongestPart);
+        return std::accumulate(ns.begin(), ns.end(), uint64_t{0}) / ns.size();
+    }
+
     void note_locks() {
         program_.n_locks = static_cast<uint32_t>(lock_of_.size());
         program_.lock_places.resize(program_.n_locks);
+        program_.lock_handoffs.resize(program_.n_locks);
+        for (auto &[lock, handoffs] : handoffs_) program_.lock_handoffs[lock] = mean_of(handoffs.ns);
         std::vector<uint64_t> most(program_.n_locks);
         for (const auto &[place, n] : acquired_at_)
             if (n > most[place.first]) most[place.first] = n, program_.lock_places[place.first] = place.second;
@@ -635,6 +663,7 @@ private:
     std::unordered_map<uint64_t, FrameData> suspended_;
     std::unordered_map<uint32_t, uint32_t> lock_of_; // number in the program, by number in the trace
     std::map<std::pair<uint32_t, uint16_t>, uint64_t> acquired_at_; // acquisitions by lock and construct
+    std::unordered_map<uint32_t, Handoffs> handoffs_; // by lock
     std::map<uint32_t, DetachedTimes> detached_; // by task
     std::unordered_map<uint32_t, uint64_t> priorities_; // by task
     uint64_t end_ = 0;

@@ -145,6 +145,7 @@ struct TaskProgram {
     uint64_t n_unfulfilled = 0; // part of n_detached without an event in the trace; assumed to complete at their end
     uint32_t n_locks = 0; // locks have the numbers 0 to n_locks - 1
     std::vector<uint16_t> lock_places; // construct at which each lock is acquired most often; 0: unknown
+    std::vector<uint64_t> lock_handoffs; // mean ns from its release to the acquisition by a waiting thread; by lock
     uint64_t n_out_of_order = 0; // events whose cause the trace lacks
     uint64_t n_serialised = 0; // tasks of a team of one, which ran at once and are simulated as deferred tasks
     uint64_t n_unknown_dependences = 0; // tasks of a team of one whose depend clauses an older trace lacks
