@@ -20,6 +20,7 @@
 #include "runtime_data.h"
 #include "target_callbacks.h"
 #include "wrappers/creation_wrappers.h"
+#include "wrappers/fork_wrappers.h"
 
 namespace ompass {
 
@@ -109,6 +110,8 @@ void on_parallel_begin(ompt_data_t *encountering, const ompt_frame_t *, ompt_dat
     catch_up(*thread, encountering);
     if (extension_code.holds(address)) // gcc's regions begin in a function of the extension
         if (const void *call = held_tasks::region_call()) address = call;
+    if (runtime_code.holds(address))
+        if (const void *call = wrappers::take_forked_at()) address = call;
     // One thread runs the code of a teams construct, although libomp reports the team size of the regions inside.
     const bool is_teams_code = thread->region->is_league && flags & ompt_parallel_invoker_runtime;
     const format::RegionInstance *region =
@@ -164,7 +167,11 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
     if (!thread) return held_tasks::forget_announcement();
     if (!data) return note_contradiction(Contradiction::kUnknownData);
     catch_up(*thread, encountering);
-    const bool is_measured = thread->wrapper.is_open || thread->announced.kind; // the enqueuing call measures it
+    const bool is_announced = thread->announced.kind;
+    const bool is_measured = thread->wrapper.is_open || is_announced; // the enqueuing call measures it
+    // The program calls a wrapper for each creation, except for tasks whose if clause is false.
+    const bool is_if_false =
+        wrappers::active && (flags & ompt_task_undeferred) && !is_announced && !is_in_runtime(address);
     if (thread->announced.kind && !(flags & ompt_task_taskwait)) {
         const auto announced = std::exchange(thread->announced.kind, Announcement::kNothing);
         if (announced == Announcement::kHeldTask) set_task(*data, thread->announced.task);
@@ -182,7 +189,9 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
     const bool by_runtime = wrappers::active && runtime_code.holds(address);
     TaskConstruct *const creating = by_runtime ? thread->current->local : nullptr;
     TaskConstruct *construct =
-        creating ? creating : thread->constructs.at(place_of_call(*thread, address), static_cast<uint32_t>(flags));
+        creating ? creating
+                 : thread->constructs.at(place_of_call(*thread, address),
+                                         static_cast<uint32_t>(flags) | (is_if_false ? format::kIfClauseFalse : 0));
     const int untied = flags & ompt_task_untied ? kUntied : 0;
     if ((flags & ompt_task_undeferred) && !has_dependences) {
         TaskState *task = thread->pool.peek();

@@ -12,6 +12,7 @@ import struct
 import subprocess
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -217,30 +218,54 @@ def wait_for(condition: Callable[[], object], failure: str) -> None:
     pytest.fail(failure)
 
 
-def test_signal_makes_a_dump_and_the_program_continues(
+def has_tasks(run_dir: Path) -> bool:
+    """True if the profile of a running program has tasks."""
+    return run_dir.exists() and sum(row.n_tasks for row in _core.read_profile(str(run_dir)).regions) > 20
+
+
+@dataclass
+class Dumping:
+    """Runs programs that get the signal for a dump as soon as `is_ready(run directory)`."""
+
+    compile_program: CompileProgram
+    toolchain: Toolchain
+    library: Path
+    run_dir: Path
+
+    def run(self, program: str, argument: str, threads: int, is_ready: Callable[[Path], bool]) -> str:
+        """Returns the program's output."""
+        with subprocess.Popen(
+            [self.compile_program(program), argument],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={
+                **self.toolchain.run_environment(),
+                "OMP_TOOL_LIBRARIES": str(self.library),
+                "LD_PRELOAD": str(self.library),
+                "OMP_NUM_THREADS": str(threads),
+                "OMPASS_DIR": str(self.run_dir),
+                "OMPASS_KEEP_LAST": "1M",
+                "OMPASS_DUMP_ON": "SIGUSR1",
+            },
+        ) as process:
+            wait_for(lambda: is_ready(self.run_dir), "no trace")
+            process.send_signal(signal.SIGUSR1)
+            wait_for(lambda: dumps_of(self.run_dir), "no dump")
+            output, _ = process.communicate(timeout=120)
+        assert process.returncode == 0
+        return output
+
+
+@pytest.fixture
+def dumping(
     compile_program: CompileProgram, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
-) -> None:
-    program = compile_program("survival/long_run.c")
-    run_dir = tmp_path / "run.ompass"
-    with subprocess.Popen(
-        [program, "8000"],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={
-            **default_toolchain.run_environment(),
-            "OMP_TOOL_LIBRARIES": str(libompass),
-            "LD_PRELOAD": str(libompass),
-            "OMP_NUM_THREADS": "2",
-            "OMPASS_DIR": str(run_dir),
-            "OMPASS_KEEP_LAST": "1M",
-            "OMPASS_DUMP_ON": "SIGUSR1",
-        },
-    ) as process:
-        wait_for(lambda: begins_late(run_dir), "no trace")
-        process.send_signal(signal.SIGUSR1)
-        wait_for(lambda: dumps_of(run_dir), "no dump")
-        output, _ = process.communicate(timeout=120)
-    assert process.returncode == 0
+) -> Dumping:
+    return Dumping(compile_program, default_toolchain, libompass, tmp_path / "run.ompass")
+
+
+def test_signal_makes_a_dump_and_the_program_continues(dumping: Dumping) -> None:
+    output = dumping.run("survival/long_run.c", "8000", 2, begins_late)
+    run_dir = dumping.run_dir
     (dump,) = dumps_of(run_dir)
     of_dump, of_run = (_core.read_profile(str(path)) for path in (dump, run_dir))
     assert of_dump.end_reason == "dumped" and not of_dump.complete
@@ -250,6 +275,15 @@ def test_signal_makes_a_dump_and_the_program_continues(
     assert sum(row.n_tasks for row in window.regions) > 100
     check_facts(facts_in(output), of_run)
     assert log_bytes(run_dir) <= 1 << 20
+
+
+def test_signal_before_a_creation_makes_a_dump(dumping: Dumping) -> None:
+    n_tasks = 3000  # one each millisecond
+    output = dumping.run("survival/creates_slowly.c", str(n_tasks), 1, has_tasks)
+    (dump,) = dumps_of(dumping.run_dir)
+    assert _core.validate(str(dump)) == [] and _core.validate(str(dumping.run_dir)) == []
+    assert sum(row.n_tasks for row in _core.read_profile(str(dump)).regions) < n_tasks
+    check_facts(facts_in(output), _core.read_profile(str(dumping.run_dir)))
 
 
 @pytest.mark.parametrize(

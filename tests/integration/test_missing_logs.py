@@ -124,6 +124,18 @@ def test_tool_takes_no_descriptor_from_a_program_at_its_limit(
     assert outputs[0].stdout == outputs[1].stdout
 
 
+def test_size_limit_counts_only_what_is_on_disk(
+    compile_program: CompileProgram, tmp_path: Path, run_in: RunIn
+) -> None:
+    """The log of a thread shrinks when the thread ends."""
+    run_dir = tmp_path / "run.ompass"
+    settings = {"OMPASS_DIR": str(run_dir), "OMPASS_MODE": "trace", "OMPASS_LIMIT_MB": "10"}
+    run_in(compile_program("survival/short_threads.c"), "200", environment=settings)
+    assert sum(path.stat().st_size for path in run_dir.glob("*.log")) < 8 << 20
+    assert sum(thread.n_dropped for thread in _core.read_profile(str(run_dir)).threads) == 0
+    assert _core.validate(str(run_dir)) == []
+
+
 def test_size_limit_is_named_by_validate(
     compile_program: CompileProgram, tmp_path: Path, run_in: RunIn
 ) -> None:

@@ -77,3 +77,16 @@ def test_dependences_follow_from_depend_clauses_on_any_number_of_threads(
     tasks = read_task_program(recorded.run_dir)
     assert tasks.n_dependences == CHAINS * (LENGTH - 1 + 2 * READERS)
     assert tasks.n_unknown_dependences == 0
+
+
+def test_only_tasks_whose_if_clause_is_true_are_deferred(
+    compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
+) -> None:
+    program = compile_program("simulation/if_false.c")
+    recorded = run_recorded(program, default_toolchain, mode="trace", threads=1, preload=True)
+    check_sound(recorded.run_dir)
+    tasks = read_task_program(recorded.run_dir)
+    assert tasks.n_serialised == 20
+    one, two, four = (predict(tasks, read_machine(), "libomp", n).wall_ns for n in (1, 2, 4))
+    assert one - two == pytest.approx(10e6, rel=0.2)  # half of the time of 20 tasks of 1 ms
+    assert two - four < 1e6  # each wait is for two tasks

@@ -175,7 +175,9 @@ public:
         frame.data = {frame.below().data.draft, number_of(frame.construct), false};
         walk.data.created_as = 0;
         if (!is_alone(walk) || run_.definitions[frame.construct].flags & format::kIfClauseFalse) return;
-        // A team of one runs all tasks at once. A larger team is assumed to defer this task.
+        // A team of one runs all tasks at once. A larger team is assumed to defer this task, unless the program's if
+        // clause is false.
+        give_draft(walk, frame.below());
         give_draft(walk, frame, ProgramTask::kSerialised);
         draft_of(frame).serialised = true;
         program_.n_serialised++;

@@ -267,10 +267,12 @@ void LogFile::shrink_last(void *extent, size_t bytes, size_t kept) {
     __atomic_store_n(&length, kept, __ATOMIC_RELEASE);
     int error;
     const int descriptor = writable(error);
-    if (descriptor >= 0 && ftruncate(descriptor, static_cast<off_t>(size_ - (bytes - kept))) == 0)
+    if (descriptor >= 0 && ftruncate(descriptor, static_cast<off_t>(size_ - (bytes - kept))) == 0) {
         size_ -= bytes - kept;
-    else
+        bytes_on_disk -= bytes - kept;
+    } else {
         length = bytes; // not cut
+    }
     done_with(descriptor);
 }
 

@@ -18,8 +18,8 @@ inline ThreadState *recording_thread(bool is_own) {
     if (!thread) return nullptr;
     const uint32_t now = recorder::current_switch();
     if (__builtin_expect(thread->seen_switch != now, 0)) {
-        if (recorder::switch_of(now) != recorder::kOn) return nullptr;
-        recorder::sync_switch(*thread, now);
+        if (recorder::switch_of(now) != recorder::kOn || thread->target.n_kernels) return nullptr;
+        recorder::notice(*thread, now);
     }
     return thread->counting ? thread : nullptr;
 }
