@@ -230,7 +230,8 @@ struct DefinitionRecord {
     uint32_t bytes; // size of the record with its text; written last
     DefinitionKind kind;
     uint32_t id;
-    uint32_t flags; // tasks: OMPT task flags at first creation; waits: kind of wait; loops: kind of work; kPlaceAround, kIfClauseFalse
+    uint32_t
+        flags; // tasks: OMPT task flags at first creation; waits: kind of wait; loops: kind of work; kPlaceAround, kIfClauseFalse
     uint32_t module; // id of the module; ~0: unknown
     uint32_t text_bytes;
     uint64_t address; // ELF virtual address of the return address; modules: load bias when first seen
@@ -494,7 +495,7 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
     X(kMutexReleased, 1, 1, "v", "mutex_released", "gave up the lock; argument as in mutex_acquired")                  \
     X(kDependsOn, 2, 0, "va", "depends_on",                                                                            \
       "the task that this thread created last has a depend clause for word 1; argument OMPT dependence type, or "      \
-      "kPriorityClause if word 1 is its priority")                                                                     \
+      "kPriorityClause if word 1 is its priority; kPriorityOfNext: of the undeferred task that begins next")           \
     X(kCall, 2, 1, "cv", "call",                                                                                       \
       "enters (word 1: step 1) or leaves (0) an MPI call or a target construct; or a step or a message of it, see "    \
       "below")
@@ -630,6 +631,7 @@ constexpr uint32_t pack_device_flags(int device, bool is_traced) {
 inline constexpr unsigned kConstructBits = 26; // width of a construct in an argument
 inline constexpr uint32_t kArgumentLimit = 1u << kConstructBits;
 inline constexpr uint32_t kPriorityClause = kArgumentLimit - 1; // the argument of a kDependsOn
+inline constexpr uint32_t kPriorityOfNext = kArgumentLimit - 2; // likewise
 inline constexpr uint32_t kPlacedNowhere = kArgumentLimit - 1; // argument of kPlaced: the runtime schedules the task
 inline constexpr uint32_t kWithoutCreate = 1u << 25; // in the argument of a create_span_long
 // The number of a lock is a hash of OMPT's wait id, so a few locks of a program may share one. 0: not recorded.

@@ -199,6 +199,8 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
         if (!task) return;
         task->local = construct;
         task->flags = static_cast<uint16_t>(kInline | untied);
+        if (__builtin_expect(thread->wrapper.priority != 0, 0) && thread->tracing)
+            thread->log.untimed(format::kDependsOn, format::kPriorityOfNext, thread->wrapper.priority);
         return;
     }
     TaskState *task = thread->pool.take();

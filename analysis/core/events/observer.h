@@ -143,7 +143,7 @@ struct WalkObserver {
     // dependences on tasks that were incomplete, and none in a team of one.
     void depends_on(auto & /*walk*/, uint64_t /*address*/, uint32_t /*type*/) {}
     // The priority, greater than 0, of the task that the thread created last.
-    void has_priority(auto & /*walk*/, uint64_t /*priority*/) {}
+    void has_priority(auto & /*walk*/, uint64_t /*priority*/, bool /*is_of_next*/) {}
     void began_undeferred(auto & /*walk*/, auto & /*frame*/) {}
     void ended_undeferred(auto & /*walk*/, auto & /*frame*/) {}
     // after_others: true if the task had dependences. moved: format::kOtherCore | kOtherDomain, compared with its

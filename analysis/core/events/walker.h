@@ -354,8 +354,8 @@ private:
         case format::kFulfillTimed: observer_.fulfilled(*this, words[1], argument, words[2] >> 1, words[2] & 1); break;
         case format::kDependence: observer_.depends(*this, words[1], words[2]); break;
         case format::kDependsOn:
-            if (argument == format::kPriorityClause)
-                observer_.has_priority(*this, words[1]);
+            if (argument == format::kPriorityClause || argument == format::kPriorityOfNext)
+                observer_.has_priority(*this, words[1], argument == format::kPriorityOfNext);
             else
                 observer_.depends_on(*this, words[1], argument);
             break;

@@ -58,6 +58,7 @@ public:
         std::vector<uint32_t> ended; // drafts of ended tasks with such pieces
         uint32_t created_in = 0, created_as = 0; // draft and operation of the last creation
         uint32_t created_last = kUnknownTask; // the last deferred task that the thread created
+        uint64_t next_priority = 0; // of the undeferred task that begins next
         uint64_t preempted_in_creation = 0; // ticks in the last interval of creation
         uint64_t taskloop_iterations = 0; // iterations of the current taskloop, until its first task is created
     };
@@ -166,7 +167,11 @@ public:
         creator.clauses->add(task, address, type,
                              [&](uint32_t before) { program_.dependences.push_back({before, task}); });
     }
-    void has_priority(Walk &walk, uint64_t priority) {
+    void has_priority(Walk &walk, uint64_t priority, bool is_of_next) {
+        if (is_of_next) {
+            walk.data.next_priority = priority;
+            return;
+        }
         const uint32_t task = walk.data.created_last;
         if (task != kUnknownTask) priorities_[task] = priority;
     }
@@ -174,12 +179,14 @@ public:
         if (!frame.timed) cut(walk, frame.below());
         frame.data = {frame.below().data.draft, number_of(frame.construct), false};
         walk.data.created_as = 0;
+        const uint64_t priority = std::exchange(walk.data.next_priority, 0);
         if (!is_alone(walk) || run_.definitions[frame.construct].flags & format::kIfClauseFalse) return;
         // A team of one runs all tasks at once. A larger team is assumed to defer this task, unless the program's if
         // clause is false.
         give_draft(walk, frame.below());
         give_draft(walk, frame, ProgramTask::kSerialised);
         draft_of(frame).serialised = true;
+        if (priority) priorities_[draft_of(frame).task] = priority;
         program_.n_serialised++;
     }
     void ended_undeferred(Walk &walk, Frame &frame) {

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from ompass.elf import NotElfError, object_at, read_facts
 from ompass.model import Module
@@ -23,13 +24,16 @@ class SharedAddress:
     name: str = ""  # the variable at this address; empty: unknown
 
 
+_FIRST_PRIORITY: Final = 2**26 - 2  # from this value on, the record holds a priority (docs/trace-format.md)
+
+
 def shared_address(path: Path, constructs: Collection[int]) -> SharedAddress | None:
     """Returns the address that most tasks of these constructs name; None if the trace has no such clauses."""
     import numpy as np
 
     events = read_events(path)
     kind_of = {name: number for number, (name, _) in enumerate(event_kinds())}
-    clauses = np.flatnonzero(events.kind == kind_of["depends_on"])
+    clauses = np.flatnonzero((events.kind == kind_of["depends_on"]) & (events.value < _FIRST_PRIORITY))
     creations = np.flatnonzero(events.kind == kind_of["create"])
     if not len(clauses) or not len(creations):
         return None
