@@ -43,7 +43,7 @@ class Definition(Row):
     def __init__(self, *, id: int = 0, kind: str = '', flags: int = 0, module: int = 0, offset: int = 0, name: str = '', is_place_around: bool = False) -> None: ...
     id: Final[int]  # index into Run.definitions
     kind: Final[str]  # program (id 0: outside of every region), task, parallel, kernel, phase, wait, loop, mpi, target or device
-    flags: Final[int]  # task: OMPT flags at its first creation; wait or loop: OMPT kind; MPI call: number of its class; target: kind | (device + 1) << 8; device: number << 1 | 1 if it reports its own times, else 0; other kinds: 0
+    flags: Final[int]  # task: OMPT flags at its first creation, and 1 << 21 if its if clause was false; wait or loop: OMPT kind; MPI call: number of its class; target: kind | (device + 1) << 8; device: number << 1 | 1 if it reports its own times, else 0; other kinds: 0
     module: Final[int]  # index into Run.modules; -1: unknown
     offset: Final[int]  # ELF virtual address of the return address in the module; look up offset - 1, which is in the call; 0: unknown
     name: Final[str]  # name of a kernel, a phase, an MPI function or a type of device; else empty

@@ -41,7 +41,9 @@ class Judged:
     def right(self) -> bool:
         case = self.case
         if case.sweep:
-            return case.label.accepts_verdict(self.found, case.condition, case.threads, well=case.is_well)
+            return case.label.accepts_verdict(
+                self.found, case.compiler, case.condition, case.threads, well=case.is_well
+            )
         return case.label.accepts(self.found, case.compiler, case.condition, case.threads, well=case.is_well)
 
     @property

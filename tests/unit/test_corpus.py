@@ -115,7 +115,14 @@ def test_labels_replace_the_kind_where_one_run_cannot_show_it() -> None:
     label = Label("x.c", "false_sharing", frozenset(), findings=frozenset({NOTHING}))
     assert label.accepts(NOTHING, "clang-19", QUIET, 2)
     assert not label.accepts("false_sharing", "clang-19", QUIET, 2)
-    assert label.accepts_verdict("false_sharing", QUIET, 2)
+    assert label.accepts_verdict("false_sharing", "clang-19", QUIET, 2)
+
+
+def test_verdicts_of_gcc_programs_may_lack_what_the_runtime_does_not_see() -> None:
+    label = Label("x.c", "loop_imbalance", frozenset(), gcc=frozenset({"imbalance"}))
+    assert label.accepts_verdict("imbalance", "gcc-12-libomp-19", QUIET, 2)
+    assert not label.accepts_verdict("imbalance", "clang-19", QUIET, 2)
+    assert not label.accepts_verdict("imbalance", "gcc-12-libomp-19", QUIET, 2, well=True)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +138,7 @@ def test_labels_replace_the_kind_where_one_run_cannot_show_it() -> None:
 )
 def test_right_verdicts_depend_on_the_processors(found: str, threads: int, well: bool, right: bool) -> None:
     label = Label("x.c", "memory_bandwidth", frozenset(), verdicts=frozenset({"memory_bound"}))
-    assert label.accepts_verdict(found, QUIET, threads, well=well) is right
+    assert label.accepts_verdict(found, "clang-19", QUIET, threads, well=well) is right
 
 
 def test_cured_versions_and_sweeps_are_cases_of_their_own() -> None:

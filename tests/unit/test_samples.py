@@ -323,6 +323,19 @@ def test_people_see_lines_of_the_program_instead_of_lines_of_libraries() -> None
     assert samples_by_line(samples) == {("/src/a.c", 5): 7}
 
 
+def test_people_see_their_line_instead_of_a_template_of_a_system_header() -> None:
+    own = Line("f", "/src/a.cpp", 5, "prog", "a.cpp:5")
+    template = Line("copy", "/usr/include/c++/12/bits/stl_algobase.h", 431, "prog", "stl_algobase.h:431")
+    sine = Line("do_sin", "/glibc/s_sin.c", 129, "libm.so.6", "s_sin.c:129", "", "libm")
+    samples = (
+        LocatedSample(0, TASK, (template, own), "", 1),
+        LocatedSample(0, TASK, (sine, template, own), "libm", 2),
+        LocatedSample(0, TASK, (template,), "", 4),
+    )
+    assert {hot.what.place: hot.n for hot in shown_lines(samples)} == {"a.cpp:5": 3, "stl_algobase.h:431": 4}
+    assert [sample.own_line for sample in samples] == [own, own, template]
+
+
 def test_a_state_without_work_is_one_row_for_people(content: SampleContent) -> None:
     own = Line("f", "a.c", 5, "/bin/prog", "a.c:5")
     creating = tuple(LocatedSample(0, Owner("create", task), (own,), "", 1) for task in (1, 2))

@@ -11,6 +11,7 @@ import pytest
 from ompass.metrics.breakdown import Scope
 from ompass.model import CpuTimes, StateTimes
 from ompass.reports.content import ReportContent
+from ompass.samples.metrics import LocatedSample, Owner
 from ompass.scaling import content
 
 MS = 1_000_000
@@ -36,9 +37,8 @@ def test_undivided_work_is_that_of_implicit_tasks_without_loops(
     assert content._undivided_ns(cast("ReportContent", made)) == undivided * MS
 
 
-def sample(kind: str, weight: int = 1, thread: int = 0) -> SimpleNamespace:
-    owner = SimpleNamespace(kind=kind, construct=-1)
-    return SimpleNamespace(owner=owner, thread=thread, weight=weight, behaviour="", calls=(), library="")
+def sample(kind: str, weight: int = 1, thread: int = 0) -> LocatedSample:
+    return LocatedSample(thread, Owner(kind, -1), (), "", weight)
 
 
 def parts_of(scope: Scope = Scope.REGIONS, **of_samples: Any) -> Any:

@@ -18,15 +18,12 @@ from ompass.latency.metrics import SampledLoad
 from ompass.model import Run, ThreadRow
 from ompass.readers.run import Sample, SampledThread, read_samples
 from ompass.sampled import OWN, RUNTIME, TOOL, WAITING
-from ompass.samples.metrics import Line, LocatedSample, Owner
+from ompass.samples.metrics import Line, LocatedSample, Owner, is_system_header
 from ompass.symbols.libraries import always_waits, group_of, group_of_calls
 from ompass.symbols.names import compact_name
 from ompass.symbols.resolver import Location, Resolver
 from ompass.symbols.unwinder import Code, Unwinder
 from ompass.units import plural
-
-_SYSTEM_HEADERS = ("/usr/include/", "/usr/lib/", "/usr/lib64/")
-
 
 REFUSED_BY_SANDBOX = 0x10000  # in place of an errno; kRefusedBySandbox of format.h
 _IN_SANDBOX = "the program had entered a sandbox (seccomp), which may kill it for the system call"
@@ -229,14 +226,15 @@ class _Locator:
             elif group != OWN and always_waits(inlined[-1].function):
                 behaviour = WAITING
             groups.append(group)
-            lines += map(_line, inlined if place else _without_headers(inlined))
+            is_first_own = group == OWN and groups.count(OWN) == 1
+            lines += map(_line, _without_headers(inlined) if not place or is_first_own else inlined)
         return tuple(lines), group_of_calls(groups), behaviour
 
 
 def _without_headers(inlined: tuple[Location, ...]) -> tuple[Location, ...]:
     """Returns the locations without the inner ones in system headers; all if all are in such headers."""
     for place, location in enumerate(inlined):
-        if location.file and not location.file.startswith(_SYSTEM_HEADERS):
+        if location.file and not is_system_header(location.file):
             return inlined[place:]
     return inlined
 

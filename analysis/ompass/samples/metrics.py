@@ -40,6 +40,14 @@ class Line:
     library: str = OWN  # group of the library that it belongs to
 
 
+_SYSTEM_HEADERS: Final = ("/usr/include/", "/usr/lib/", "/usr/lib64/")
+
+
+def is_system_header(file: str) -> bool:
+    """True for a source file that came with a compiler or a library."""
+    return file.startswith(_SYSTEM_HEADERS)
+
+
 @dataclass(frozen=True, slots=True)
 class LocatedSample:
     """Samples of one owner with the same calls."""
@@ -53,8 +61,12 @@ class LocatedSample:
 
     @property
     def own_line(self) -> Line | None:
-        """The innermost line of the program's own code; None if there is none or lines are unknown."""
-        return next((call for call in self.calls if call.line and call.library == OWN), None)
+        """The innermost line of the program's own code; None if there is none or lines are unknown.
+
+        Prefers lines of the program's own files to functions of system headers, such as templates.
+        """
+        own = [call for call in self.calls if call.line and call.library == OWN]
+        return next((call for call in own if not is_system_header(call.file)), own[0] if own else None)
 
     @property
     def shown_line(self) -> Line | None:
@@ -62,9 +74,9 @@ class LocatedSample:
         if not self.calls:
             return None
         inner = self.calls[0]
-        if inner.library == OWN:
+        if inner.library == OWN and not inner.line:
             return inner
-        if own := next((call for call in self.calls if call.library == OWN), None):
+        if own := self.own_line or next((call for call in self.calls if call.library == OWN), None):
             return own
         group = RECORDING if inner.library == TOOL else inner.library
         return Line("", "", 0, inner.module, group, group, inner.library)

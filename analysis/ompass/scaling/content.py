@@ -288,7 +288,7 @@ def _spot(content: ReportContent, sample: LocatedSample) -> Spot:
     own = sample.calls
     if sample.library != OWN:
         own = tuple(c for c in sample.calls if group_of(c.module, c.function) == OWN)
-    line = next(iter(own or sample.calls), Line("", "", 0, "", ""))
+    line = sample.own_line or next(iter(own or sample.calls), Line("", "", 0, "", ""))
     location = content.location(sample.owner.construct)
     return Spot(
         owner=_place(sample.owner.kind, location) if sample.owner.construct >= 0 else sample.owner.kind,

@@ -6,7 +6,7 @@
 
 int main() {
     calibrate();
-    std::vector<float> points(20000, 1.0F);
+    std::vector<float> points(100000, 1.0F);
     std::vector<float> nearest(15000);
 #pragma omp parallel
 #pragma omp single
