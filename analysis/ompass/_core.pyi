@@ -726,11 +726,12 @@ class DependenceShape(Row):
 
 class LockShape(Row):
     """The use of one lock."""
-    def __init__(self, *, lock: int = 0, construct: int = 0, n_acquired: int = 0, held_ns: int = 0) -> None: ...
+    def __init__(self, *, lock: int = 0, construct: int = 0, n_acquired: int = 0, held_ns: int = 0, passing_ns: int = 0) -> None: ...
     lock: Final[int]  # number of the lock
     construct: Final[int]  # construct at which tasks acquire it most often; 0: unknown
     n_acquired: Final[int]  # number of acquisitions
     held_ns: Final[int]  # work of tasks while they hold it
+    passing_ns: Final[int]  # time to pass it to other threads, if each acquisition waits for one
 
 class BarrierShape(Row):
     """The barriers at one construct."""

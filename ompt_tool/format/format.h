@@ -26,7 +26,7 @@ namespace ompass::format {
 //   7  the first five states only
 //   8  no messages of MPI calls
 //   9  no priorities of tasks
-inline constexpr uint32_t kVersion = 10;
+inline constexpr uint32_t kVersion = 11;
 inline constexpr uint32_t kFirstWithEventTimes = 5, kFirstWithDependClauses = 6, kFirstWithAllStates = 8;
 inline constexpr uint32_t kFirstWithMessages = 9;
 inline constexpr uint32_t kOldestVersion = 1;

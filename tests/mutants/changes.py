@@ -152,9 +152,25 @@ _TOKEN: Final = re.compile(
 )
 
 
+def _hints(code: bytes) -> Iterator[tuple[int, int]]:
+    """Yields the places of the hints in __builtin_expect(condition, hint), which change only the speed."""
+    for match in re.finditer(rb"__builtin_expect\(", code):
+        depth, comma = 1, 0
+        for place in range(match.end(), len(code)):
+            letter = code[place : place + 1]
+            depth += (letter == b"(") - (letter == b")")
+            if letter == b"," and depth == 1:
+                comma = place
+            if depth == 0:
+                yield comma, place
+                break
+
+
 def cpp_changes(name: str, text: bytes) -> Iterator[Change]:
     """Yields all possible changes of a C++ file."""
     code = _NO_CODE.sub(lambda match: re.sub(rb"[^\n]", b"\0", match[0]), text)
+    for begin, end in _hints(code):
+        code = code[:begin] + b"\0" * (end - begin) + code[end:]
     for match in _TOKEN.finditer(code):
         old = match[0].decode()
         new = str(int(old) + 1) if old.isdigit() else _TOKENS[old]

@@ -75,6 +75,7 @@ class Locked:
 
     ns: int
     lock: int = 1
+    handoff_ns: int = 0  # time for which a thread that waited needs to continue after the release
 
 
 Op = Work | Spawn | Wait | Sleep | Locked
@@ -233,7 +234,8 @@ class Schedule:
     def _lock(self, worker: Worker, op: Locked) -> None:
         mutex = 1 | op.lock << 8
         worker.log.add(MUTEX_ACQUIRE, 1, worker.clock)
-        worker.clock = max(worker.clock, self.free_at.get(op.lock, 0))
+        if (free_at := self.free_at.get(op.lock, 0)) > worker.clock:
+            worker.clock = free_at + op.handoff_ns
         worker.log.add(MUTEX_ACQUIRED, mutex, worker.clock)
         worker.clock += op.ns
         self.free_at[op.lock] = worker.clock

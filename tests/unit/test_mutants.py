@@ -27,6 +27,14 @@ def test_comparisons_signs_constants_and_connections_of_python_change() -> None:
     assert changed("x: Final = f'{a}' + 'b'  # 1 < 2") == set()
 
 
+def test_hints_of_cpp_do_not_change() -> None:
+    assert changed("if (__builtin_expect(f(a, 2) > b, 0)) return 1;", "cpp") == {
+        "if (__builtin_expect(f(a, 3) > b, 0)) return 1;",
+        "if (__builtin_expect(f(a, 2) >= b, 0)) return 1;",
+        "if (__builtin_expect(f(a, 2) > b, 0)) return 2;",
+    }
+
+
 def test_tokens_of_cpp_change_outside_of_comments_and_types() -> None:
     assert changed("if (a < b && c) d += 2;", "cpp") == {
         "if (a <= b && c) d += 2;",

@@ -120,7 +120,8 @@ using namespace simulation;
     X(uint32_t, construct, "construct at which tasks acquire it most often; 0: unknown",                               \
       program.constructs[from.place])                                                                                  \
     X(uint64_t, n_acquired, "number of acquisitions", from.n_acquired)                                                 \
-    X(uint64_t, held_ns, "work of tasks while they hold it", from.held_ns)
+    X(uint64_t, held_ns, "work of tasks while they hold it", from.held_ns)                                             \
+    X(uint64_t, passing_ns, "time to pass it to other threads, if each acquisition waits for one", from.passing_ns)
 
 #define OMPASS_BARRIER_SHAPE(X)                                                                                        \
     X(uint32_t, construct, "number of the construct; 0: unknown", program.constructs[from.first])                      \

@@ -60,6 +60,7 @@ public:
         uint32_t created_last = kUnknownTask; // the last deferred task that the thread created
         uint64_t next_priority = 0; // of the undeferred task that begins next
         uint64_t preempted_in_creation = 0; // ticks in the last interval of creation
+        uint64_t preempted_in_wait = 0; // ticks in the last interval of a wait, or for a lock
         uint64_t taskloop_iterations = 0; // iterations of the current taskloop, until its first task is created
     };
     using Walk = ThreadWalk<Extractor>;
@@ -105,6 +106,7 @@ public:
         if (state == format::State::kWork) worked(walk, begin, end);
         if (state == format::State::kMpi || state == format::State::kOffload) called(walk, begin, end);
         if (state == format::State::kCreate) walk.data.preempted_in_creation = walk.off_cpu(begin, end).preempted;
+        if (state == format::State::kSync) walk.data.preempted_in_wait = walk.off_cpu(begin, end).preempted;
     }
     void got_lock(Walk &walk, uint32_t, uint64_t asked) {
         if (!is_simulated(walk)) return;
@@ -371,9 +373,11 @@ private:
         std::vector<uint64_t> ns;
     };
 
+    // A thread may have been preempted before the release or after it. Leaves out both times.
     void note_handoff(const Walk &walk, Handoffs &handoffs, uint64_t asked) const {
-        if (handoffs.released > asked && handoffs.by != walk.thread())
-            handoffs.ns.push_back(ns_between(handoffs.released, walk.now()));
+        if (handoffs.released <= asked || handoffs.by == walk.thread()) return;
+        const uint64_t ns = ns_between(handoffs.released, walk.now());
+        handoffs.ns.push_back(ns - std::min(ns, clock_.ns(walk.data.preempted_in_wait)));
     }
 
     // Returns the mean without the longest times, in which other programs may have had the processor.

@@ -139,6 +139,8 @@ std::vector<LockShape> locks_of(const TaskProgram &program) {
     }
     for (size_t lock = 0; lock < locks.size() && lock < program.lock_places.size(); lock++)
         locks[lock].place = program.lock_places[lock];
+    for (size_t lock = 0; lock < locks.size() && lock < program.lock_handoffs.size(); lock++)
+        locks[lock].passing_ns = locks[lock].n_acquired * program.lock_handoffs[lock];
     return locks;
 }
 

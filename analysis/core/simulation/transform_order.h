@@ -64,6 +64,7 @@ std::map<std::pair<uint16_t, uint16_t>, DependenceShape> dependences_of(const Ta
 struct LockShape {
     uint64_t n_acquired = 0;
     uint64_t held_ns = 0; // work of tasks while they hold it
+    uint64_t passing_ns = 0; // time to pass it to other threads, if each acquisition waits for one
     uint16_t place = 0; // construct at which it is acquired most often
 };
 std::vector<LockShape> locks_of(const TaskProgram &program);

@@ -27,18 +27,24 @@ from ompass.simulation.reader import (
 )
 from ompass.simulation.refusals import Doubt
 from ompass.simulation.runs import DeclaredData, notes_on, predict
-from ompass.simulation.trial import LEAST_GAIN, Candidate, Change, Trial, Way, middle_of_shortest
+from ompass.simulation.trial import (
+    LEAST_GAIN,
+    Candidate,
+    Change,
+    Trial,
+    Way,
+    gain_of,
+    middle_of_shortest,
+)
 from ompass.simulation.unmodelled import (
     doubt_of,
     fitted,
     hides_lock_passing,
-    lock_passing_ns,
     sampled_chunk_costs,
     without_atomics,
 )
 from ompass.simulation.words import Advice, advice_of, on_more_threads
 from ompass.symbols.resolver import UNKNOWN, Location, Resolver
-from ompass.units import duration
 
 __all__ = ["FASTER", "Advice", "AdviceContent", "Causal", "Change", "advise", "middle_of_shortest"]
 
@@ -116,7 +122,6 @@ def advise(
         program = with_earlier_work(program, run.earlier_cpu_ns)
     machine, factor = fitted(program, machine)
     trial = Trial(program, machine, threads, DeclaredData.of(path, program))
-    trial.passing_ns = lock_passing_ns(run, program, trial.base)
     trial.hides_passing = hides_lock_passing(run, program, trial.base)
     found: list[Candidate] = []
     for candidate in _candidates(trial, run, resolver):
@@ -127,9 +132,6 @@ def advise(
         slower = f"{factor:.1f} times as long as on the {machine.name}"
         notes += (f"In this run, operations of the runtime took {slower}. The simulation uses these costs.",)
     doubt = doubt_of(run, trial, predict(program, machine, "libomp", program.n_threads))
-    if trial.passing_ns:
-        passing = f"Locks passed from thread to thread for {duration(trial.passing_ns)}"
-        notes += (f"{passing}, which the simulation of the recorded run lacks. All times include it.",)
     if not trial.base.levels:  # memory is not modelled
         notes += tuple(on_more_threads(change) for change, _ in found if change.kind == "threads")
         found = [one for one in found if one[0].kind != "threads"]
@@ -236,6 +238,6 @@ def causal_profile(trial: Trial) -> Iterator[Causal]:
         if ns < _LEAST_SHARE * total:
             continue
         way = Way(options={"speed": {construct: FASTER}})
-        gain = trial.gain_of(trial.base, trial.run(way), way)
+        gain = gain_of(trial.base, trial.run(way))
         found.append(Causal(construct, ns, ns / total, gain, *trial.range_of(gain, way)))
     return iter(sorted(found, key=lambda one: -one.gain))

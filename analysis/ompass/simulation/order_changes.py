@@ -35,13 +35,13 @@ from ompass.simulation.trial import LEAST_GAIN, Candidate, Trial, Way
 
 _IN_A_LOOP = 3  # this many waits of a task, barriers of a region, or regions count as a loop
 _DEPTHS = (2, 4, 8)
-_MOST_LOCKS = 4  # tries only the locks with the longest hold times
+_MOST_LOCKS = 4  # tries only the locks that are busy for longest
 _ALONE = 0.5  # work counts as undivided if one thread does at least this part of it
 
 
 def order_changes(trial: Trial, run: Run) -> Iterator[Candidate]:
     """Yields all changes of this module; none if the threads hardly wait."""
-    if trial.most_by_order < LEAST_GAIN and not trial.passing_ns:
+    if trial.most_by_order < LEAST_GAIN:
         return
     yield from _merged_waits(trial)
     yield from _dependences(trial)
@@ -131,16 +131,14 @@ def _groups(shapes: Sequence[DependenceShape]) -> list[list[DependenceShape]]:
 
 def _locks(trial: Trial, run: Run) -> Iterator[Candidate]:
     ordered = {d.id for d in run.definitions if d.kind == "wait" and wait_kind(d.flags) == "ordered"}
-    longest = sorted(locks(trial.program), key=lambda lock: -lock.held_ns)
-    n_acquired = sum(lock.n_acquired for lock in longest)
+    longest = sorted(locks(trial.program), key=lambda lock: -(lock.held_ns + lock.passing_ns))
     for lock in longest[:_MOST_LOCKS]:
-        if _is_much(trial, lock.held_ns + trial.passing_ns):
+        if _is_much(trial, lock.held_ns + lock.passing_ns):
             yield trial.of_program(
                 "ordered" if lock.construct in ordered else "lock",
                 lock.construct,
                 partial(without_lock, trial.program, lock.lock),
                 at_most=True,
-                locks=lock.n_acquired / n_acquired,
                 is_least=trial.hides_passing,
                 count=lock.n_acquired,
                 share_ns=lock.held_ns,

@@ -41,9 +41,9 @@ LITTLE: Final = 0.02
 """Largest share of preempted time in the work at which recorded and simulated times are comparable."""
 
 
-def misfit(program: TaskProgram, as_recorded: SimulatedRun, added_ns: int = 0) -> Doubt | None:
-    """Returns a doubt if simulated time plus `added_ns` differs much from recorded time; else None."""
-    simulated_ns = as_recorded.wall_ns - as_recorded.serial_ns + added_ns
+def misfit(program: TaskProgram, as_recorded: SimulatedRun) -> Doubt | None:
+    """Returns a doubt if the simulated time differs much from the recorded time; else None."""
+    simulated_ns = as_recorded.wall_ns - as_recorded.serial_ns
     ns = abs(simulated_ns - program.regions_ns)
     is_long = program.regions_ns >= REPRODUCIBLE_NS
     is_comparable = program.preempted_ns <= LITTLE * program.work_ns

@@ -81,7 +81,6 @@ class Way:
 
     program: Callable[[], TaskProgram] | None = None  # None: the recorded program
     options: Mapping[str, Any] = field(default_factory=dict)
-    locks: float = 0.0  # share of all acquisitions of locks that the change removes
 
 
 Candidate = tuple[Change, Way]
@@ -98,8 +97,7 @@ class Trial:
         self.machine = machine
         self.threads = threads
         self.base = self.simulate()
-        self.passing_ns = 0  # time to pass locks between threads, which simulated times lack
-        self.hides_passing = False  # True if this time is unknown, because other programs ran
+        self.hides_passing = False  # True if the time to pass locks is unknown, because other programs ran
 
     def simulate(
         self,
@@ -130,18 +128,14 @@ class Trial:
         at_most: bool = False,
         **properties: Any,
     ) -> Candidate:
-        """Returns the change with the value of the shortest run, or the middle one of equally short runs.
-
-        All ways of a change have the same `locks`.
-        """
+        """Returns the change with the value of the shortest run, or the middle one of equally short runs."""
         runs = self._runs_of(ways)
         tried = [Tried(value, run.wall_ns) for value, run in runs.items()]
         queued = [run.n_tasks - run.n_inlined for run in runs.values()]
         best = tried[middle_of_shortest([one.wall_ns for one in tried], queued)]
         way = ways[best.value]
-        wall_ns = best.wall_ns + self._passing(way)
-        gain = self.gain_of(self.base, runs[best.value], way)
-        change = Change(kind, construct, best.value, wall_ns, gain, tried=tuple(tried), at_most=at_most)
+        gain = gain_of(self.base, runs[best.value])
+        change = Change(kind, construct, best.value, best.wall_ns, gain, tried=tuple(tried), at_most=at_most)
         return replace(change, **properties), way
 
     @property
@@ -172,30 +166,20 @@ class Trial:
         with ThreadPoolExecutor(n_workers) as pool:
             return list(pool.map(lambda one: one(), work))
 
-    def _passing(self, way: Way) -> int:
-        """Returns the time to pass locks that remains with a way of a change."""
-        return round(self.passing_ns * (1 - way.locks))
-
     @property
     def wall_ns(self) -> int:
         """The time without a change."""
-        return self.base.wall_ns + self.passing_ns
-
-    def gain_of(self, base: SimulatedRun, changed: SimulatedRun, way: Way) -> float:
-        """Returns the gain of a simulated run. Adds the time to pass locks to both runs."""
-        before_ns = base.wall_ns + self.passing_ns
-        return 1 - (changed.wall_ns + self._passing(way)) / before_ns if before_ns else 0.0
+        return self.base.wall_ns
 
     def of_program(
         self,
         kind: str,
         construct: int | None,
         program: Callable[[], TaskProgram],
-        locks: float = 0.0,
         **properties: Any,
     ) -> Candidate:
-        """Returns a change that has no values to choose from; `locks`: as in Way."""
-        return self.best(kind, construct, {0: Way(program, locks=locks)}, **properties)
+        """Returns a change that has no values to choose from."""
+        return self.best(kind, construct, {0: Way(program)}, **properties)
 
     @property
     def chunk_ns(self) -> int:
@@ -232,7 +216,7 @@ class Trial:
             [partial(variant, program=program, **way.options) for _, variant in self._variants]
         )
         bases = (base for base, _ in self._variants)
-        gains = [gain, *(self.gain_of(base, run, way) for base, run in zip(bases, runs, strict=True))]
+        gains = [gain, *(gain_of(base, run) for base, run in zip(bases, runs, strict=True))]
         return min(gains), max(gains)
 
     def with_range(self, change: Change, way: Way) -> Change:
@@ -247,6 +231,11 @@ class Trial:
             *(partial(self.simulate, machine=self.machine.with_costs(factor)) for factor in _COSTS),
         ]
         return list(zip(self._at_once(variants), variants, strict=True))
+
+
+def gain_of(base: SimulatedRun, changed: SimulatedRun) -> float:
+    """Returns the part of the time of a run that a changed run saves."""
+    return 1 - changed.wall_ns / base.wall_ns if base.wall_ns else 0.0
 
 
 def coarse_values(n: int) -> list[int]:

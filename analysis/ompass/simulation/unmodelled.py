@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times of a recorded run that its simulation lacks, and the resulting doubts about advice.
 
-Owns the times to pass a lock between threads and to get a chunk, contended atomic updates, and missing
+Owns the time to get a chunk, waits for locks beside other programs, contended atomic updates, and missing
 processors. Also owns the factor that fits the runtime's costs to the recorded run. The costs of a machine
 file come from one runtime on one machine. With another build of the runtime, small operations can take
 several times as long, and changes that avoid them gain more. So one factor scales the costs of the runtime
@@ -28,17 +28,6 @@ from ompass.units import plural
 
 _FASTEST: Final = 100.0
 """Largest assumed speed-up of a construct without its atomic updates; samples cannot show a larger one."""
-
-
-def lock_passing_ns(run: Run, program: TaskProgram, base: SimulatedRun) -> int:
-    """Returns the part of the recorded wall time in which locks passed from thread to thread.
-
-    Returns 0 if the simulation explains the recorded time without it, or if other programs lengthened it.
-    """
-    missing_ns = program.regions_ns - (base.wall_ns - base.serial_ns)
-    if _is_disturbed(run, program) or missing_ns <= MOST_MISFIT * program.regions_ns:
-        return 0
-    return min(missing_ns, _lock_ns(run) // program.n_threads)
 
 
 def hides_lock_passing(run: Run, program: TaskProgram, base: SimulatedRun) -> bool:
@@ -75,7 +64,7 @@ def doubt_of(run: Run, trial: Trial, as_recorded: SimulatedRun) -> Doubt | None:
         )
     if doubt := refusal(program, trial.threads, trial.base):
         return doubt
-    return None if _is_disturbed(run, program) else misfit(program, as_recorded, trial.passing_ns)
+    return None if _is_disturbed(run, program) else misfit(program, as_recorded)
 
 
 def sampled_chunk_costs(findings: tuple[Finding, ...]) -> dict[int, float]:
