@@ -125,6 +125,8 @@ inline void set_up(Task &task, Worker &worker, uint16_t flags, void *location, s
     task->n_holds.store(1, std::memory_order_relaxed);
     task->proxy = nullptr;
     set_up(*task, worker, flags, location, block_bytes, shared_bytes, routine, code);
+    // The runtime may get the memory of a large block that is freed, so its address cannot identify a reused task.
+    if (__builtin_expect(n_lines > BlockPool::kMostLines, 0)) task->is_repeated = false;
     return task;
 }
 
@@ -240,7 +242,7 @@ OMP_EXT_HOOK(void *, __kmpc_omp_task_alloc,
 
 OMP_EXT_HOOK(int32_t, __kmpc_omp_task, (void *location, int32_t thread, void *block), (location, thread, block)) {
     Worker *worker = this_worker;
-    if (worker && worker->reused == block) return hold_reused(*worker, *task_of(block));
+    if (worker && worker->reused == block && run_reused(*worker, *task_of(block))) return 0;
     if (!worker || !is_ours(block)) {
         if (worker) worker->current->flags |= kHasForeign;
         return real___kmpc_omp_task()(location, number_of_this_thread(thread), block);

@@ -441,7 +441,7 @@ void release_successors(Worker *worker, Team &team, Task &task) {
 
 [[gnu::always_inline]] static inline void count_and_place(Worker &worker, Task &task) {
     const bool alone = is_alone(worker);
-    if (alone && task.is_repeated && is_plain(worker, task) && !stack_is_half_used())
+    if (alone && task.is_repeated && !observer && is_plain(worker, task) && !stack_is_half_used())
         return run_first_repeated(worker, task);
     count_created(worker, task);
     if (alone)
@@ -462,13 +462,11 @@ void hold(Worker &worker, Task &task) {
     count_and_place(worker, task);
 }
 
-int32_t hold_reused(Worker &worker, Task &task) {
+bool run_reused(Worker &worker, Task &task) {
     worker.reused = nullptr;
-    if (!is_alone(worker) || task.domain != worker.domain || worker.proxied || stack_is_half_used())
-        hold(worker, task);
-    else
-        run_alone(worker, task);
-    return 0;
+    if (!is_alone(worker) || !is_plain(worker, task) || stack_is_half_used()) return false;
+    run_alone(worker, task);
+    return true;
 }
 
 bool must_enter(Worker &worker, const Task &task) {

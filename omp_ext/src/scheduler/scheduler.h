@@ -39,10 +39,11 @@ inline void run_on_top(Worker &worker, Task &task) {
     run(worker, task);
 }
 
-// Reuse of tasks. Where a thread runs the tasks that it creates at once, one Task serves all tasks of a loop, because
-// almost all fields of the next task are the same. take_spare() returns the last task that has ended, as a new child of
-// the current task; null if it was no task of this construct with this parent. Then hold_reused() takes it over, as
-// hold() does.
+// Reuse of tasks. Where a team of one runs the tasks that it creates, one Task serves all tasks of a loop, because almost
+// all fields of the next task are the same. take_spare() returns the last task that has ended, as a new child of the
+// current task; null if it was no task of this construct with this parent. When the program submits the block
+// worker.reused, run_reused() runs the task. It returns false if the task needs hold() or submit(): it may have got a
+// domain, or the program did not submit the reused task, so the block has another task now.
 inline Task *take_spare(Worker &worker, const void *code, size_t block_bytes, size_t shared_bytes,
                         int32_t (*routine)(int32_t, void *)) {
     Task *task = worker.spare;
@@ -59,7 +60,7 @@ inline Task *take_spare(Worker &worker, const void *code, size_t block_bytes, si
     task->has_short_children = false;
     return task;
 }
-int32_t hold_reused(Worker &worker, Task &task); // returns 0, as __kmpc_omp_task
+bool run_reused(Worker &worker, Task &task);
 
 // Runs a new light child of the current task once; each run counts as a task. The caller checks may_repeat() before
 // the first run, restores only the child's block between two runs, and calls end_repeated() after the last. Returns

@@ -75,7 +75,7 @@ struct alignas(64) WorkerState {
     DependenceTable *table = nullptr; // dependences among the children of `current`
     Task *spare = nullptr; // the last plain task that ended; null: none (take_spare)
     uintptr_t last_creation = 0; // sum of the addresses of the parent and the construct of the last task created
-    void *reused = nullptr; // the block of a task that take_spare() returned, until it is held; null: none
+    void *reused = nullptr; // block of the last task that take_spare() returned; null once it ran
     // Deque size at which place() calls run_at_creation(). Other threads may store kProbeThreshold.
     std::atomic<int64_t> throttle_threshold{kFirstThrottleThreshold};
     omp_ext_counters *counters = nullptr; // counters of the current task; null: every event is reported (counters.h)
