@@ -88,5 +88,6 @@ def test_only_tasks_whose_if_clause_is_true_are_deferred(
     tasks = read_task_program(recorded.run_dir)
     assert tasks.n_serialised == 20
     one, two, four = (predict(tasks, read_machine(), "libomp", n).wall_ns for n in (1, 2, 4))
-    assert one - two == pytest.approx(10e6, rel=0.2)  # half of the time of 20 tasks of 1 ms
-    assert two - four < 1e6  # each wait is for two tasks
+    # Two threads run the two tasks of each wait at the same time; more threads find no more tasks.
+    assert one - two > 5e6
+    assert two - four < (one - two) / 4
