@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A walk from a checkpoint must report the same events as a walk from the begin of the log. Tests many checkpoints in
-// each thread's log of every golden trace.
+// each thread's log of every golden trace. Also tests the index of each trace.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -135,20 +135,58 @@ void check_thread(const RunFiles &run, const TraceIndex &index, uint32_t thread)
     }
 }
 
-TEST_F(GoldenTraces, AWalkFromACheckpointEqualsAWalkFromTheBegin) {
+// Calls check(run, index) for every golden trace. Returns their number.
+template <typename Check>
+unsigned for_each_trace(const fs::path &folder, TraceIndex::Creations creations, Check &&check) {
     unsigned n_runs = 0;
-    for (const auto &entry : fs::directory_iterator(folder_)) {
+    for (const auto &entry : fs::directory_iterator(folder)) {
         SCOPED_TRACE(entry.path().filename());
         RunFiles run;
-        ASSERT_FALSE(open_run(entry.path().string(), run));
+        EXPECT_FALSE(open_run(entry.path().string(), run));
         if (lacks_trace(run)) continue;
         TraceIndex index;
-        ASSERT_FALSE(read_trace_index(run, index));
-        for (uint32_t thread = 0; thread < run.threads.size(); thread++)
-            if (run.threads[thread].header) check_thread(run, index, thread);
+        index.creations = creations;
+        EXPECT_FALSE(read_trace_index(run, index));
+        check(run, index);
         n_runs++;
     }
-    EXPECT_GT(n_runs, 30u);
+    return n_runs;
+}
+
+TEST_F(GoldenTraces, DependencesJoinTasksThatTheTraceCreates) {
+    unsigned n_pairs = 0;
+    for_each_trace(folder_, TraceIndex::Creations::kWithDoubt, [&](const RunFiles &run, const TraceIndex &index) {
+        EXPECT_FALSE(for_each_dependence(run, [&](uint64_t before, uint64_t after) {
+            EXPECT_NE(index.created_at(before), 0u);
+            EXPECT_NE(index.created_at(after), 0u);
+            EXPECT_LE(index.created_at(before), index.created_latest(after));
+            n_pairs++;
+            return true;
+        }));
+    });
+    EXPECT_GT(n_pairs, 100u);
+}
+
+TEST_F(GoldenTraces, AnIndexOfEarliestTimesHasTheTimesOfAFullOne) {
+    unsigned n_tasks = 0;
+    for_each_trace(folder_, TraceIndex::Creations::kWithDoubt, [&](const RunFiles &run, TraceIndex &whole) {
+        TraceIndex earliest;
+        earliest.creations = TraceIndex::Creations::kEarliest;
+        ASSERT_FALSE(read_trace_index(run, earliest));
+        for (size_t thread = 0; thread < run.threads.size(); thread++) {
+            EXPECT_EQ(earliest.created.of_thread(thread), whole.created.of_thread(thread));
+            n_tasks += whole.created.of_thread(thread).size();
+        }
+    });
+    EXPECT_GT(n_tasks, 1000u);
+}
+
+TEST_F(GoldenTraces, AWalkFromACheckpointEqualsAWalkFromTheBegin) {
+    const auto check = [](const RunFiles &run, const TraceIndex &index) {
+        for (uint32_t thread = 0; thread < run.threads.size(); thread++)
+            if (run.threads[thread].header) check_thread(run, index, thread);
+    };
+    EXPECT_GT(for_each_trace(folder_, TraceIndex::Creations::kWithDoubt, check), 30u);
 }
 
 } // namespace
