@@ -230,8 +230,8 @@ struct DefinitionRecord {
     uint32_t bytes; // size of the record with its text; written last
     DefinitionKind kind;
     uint32_t id;
-    uint32_t
-        flags; // tasks: OMPT task flags at first creation; waits: kind of wait; loops: kind of work; kPlaceAround, kIfClauseFalse
+    // tasks: OMPT task flags at first creation; waits: kind of wait; loops: kind of work; kPlaceAround, kIfClauseFalse
+    uint32_t flags;
     uint32_t module; // id of the module; ~0: unknown
     uint32_t text_bytes;
     uint64_t address; // ELF virtual address of the return address; modules: load bias when first seen
@@ -245,7 +245,7 @@ static_assert(sizeof(DefinitionRecord) == 32);
 inline constexpr uint32_t kPlaceAround = 1u << 20;
 
 // A flag of definitions of tasks: the first task was undeferred because of its if clause. Without this flag, a task may
-// be undeferred because it ran in a final task or in a team of one. Only wrappers can tell these cases apart.
+// be undeferred because it ran in a final task or in a team of one. Only wrappers distinguish these cases.
 inline constexpr uint32_t kIfClauseFalse = 1u << 21;
 
 // A parallel region in flight. The pool reuses an entry after every thread has closed its part. The primary

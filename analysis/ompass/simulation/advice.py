@@ -143,7 +143,7 @@ def advise(
         program=program,
         machine=machine,
         threads=threads,
-        wall_ns=trial.wall_ns,
+        wall_ns=trial.base.wall_ns,
         doubt=doubt,
         changes=tuple(change for change in changes if change.low > 0),
         causal=tuple(causal_profile(trial)),

@@ -166,11 +166,6 @@ class Trial:
         with ThreadPoolExecutor(n_workers) as pool:
             return list(pool.map(lambda one: one(), work))
 
-    @property
-    def wall_ns(self) -> int:
-        """The time without a change."""
-        return self.base.wall_ns
-
     def of_program(
         self,
         kind: str,

@@ -437,12 +437,16 @@ void release_successors(Worker *worker, Team &team, Task &task) {
         end_light(worker, task, clean_up_plain(worker, task));
 }
 
-[[gnu::noinline]] static void run_first_repeated(Worker &worker, Task &task) { run_alone(worker, task); }
+bool run_reused(Worker &worker, Task &task) {
+    worker.reused = nullptr;
+    if (!is_alone(worker) || !is_plain(worker, task) || stack_is_half_used()) return false;
+    run_alone(worker, task);
+    return true;
+}
 
 [[gnu::always_inline]] static inline void count_and_place(Worker &worker, Task &task) {
     const bool alone = is_alone(worker);
-    if (alone && task.is_repeated && !observer && is_plain(worker, task) && !stack_is_half_used())
-        return run_first_repeated(worker, task);
+    if (alone && task.is_repeated && !observer && run_reused(worker, task)) return;
     count_created(worker, task);
     if (alone)
         run_on_top(worker, task);
@@ -460,13 +464,6 @@ void hold(Worker &worker, Task &task) {
     if (__builtin_expect(observer != nullptr, 0) && !count_creation(worker, task))
         return report_and_place(worker, task);
     count_and_place(worker, task);
-}
-
-bool run_reused(Worker &worker, Task &task) {
-    worker.reused = nullptr;
-    if (!is_alone(worker) || !is_plain(worker, task) || stack_is_half_used()) return false;
-    run_alone(worker, task);
-    return true;
 }
 
 bool must_enter(Worker &worker, const Task &task) {
@@ -508,8 +505,7 @@ bool run_repeatedly(Worker &worker, Task &task) {
 }
 
 void end_repeated(Worker &worker, Task &task, uint32_t n_runs) {
-    if (task.proxy) runtime::clean_up(worker, task);
-    const bool must_defer = must_defer_release(task);
+    const bool must_defer = clean_up_plain(worker, task);
     worker.current->n_created += n_runs;
     worker.current->n_done_here += n_runs;
     add(worker.n_created, n_runs);

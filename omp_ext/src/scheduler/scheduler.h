@@ -48,7 +48,7 @@ inline Task *take_spare(Worker &worker, const void *code, size_t block_bytes, si
                         int32_t (*routine)(int32_t, void *)) {
     Task *task = worker.spare;
     if (!task || task->code != code) return nullptr;
-    // The parent may be another task than that of the spare one, at the same address.
+    // Another task may have got the address of the spare task's parent.
     const Task &parent = *worker.current;
     if (task->parent != &parent || task->group != parent.group || task->level != parent.level + 1 ||
         parent.child_domain != kNoDomain || task->domain != worker.domain || task->routine != routine ||

@@ -294,10 +294,7 @@ void wait_on_stack(Worker &worker, IsOver &&is_over, Prepare &&prepare, bool is_
             }
             // The task sets is_constrained in its own waits.
             worker.is_constrained.store(false, std::memory_order_relaxed);
-            if (task->creator == worker.number)
-                run_on_top(worker, *task);
-            else
-                run_foreign(worker, *task);
+            run_found(worker, *task);
             worker.is_constrained.store(search.is_constrained, std::memory_order_relaxed);
             continue;
         }

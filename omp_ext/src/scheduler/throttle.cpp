@@ -114,9 +114,10 @@ void note_runs(Worker &worker, const void *code, uint32_t n_tasks, uint64_t n_de
     begin_batch(worker, now, is_in_doubt ? kDoubtBatch : kPaceBatch);
 }
 
-void run_foreign(Worker &worker, Task &task) {
+void run_found(Worker &worker, Task &task) {
     Pace &pace = worker.pace;
-    if (++pace.n_foreign % kForeignPerSample != 0 || !options.throttle) return run_on_top(worker, task);
+    if (task.creator == worker.number || ++pace.n_foreign % kForeignPerSample != 0 || !options.throttle)
+        return run_on_top(worker, task);
     Worker &creator = worker.team->workers[task.creator];
     const uint64_t n_before = n_created(worker);
     const int64_t start_ns = now_ns();
@@ -153,8 +154,8 @@ bool run_at_creation(Worker &worker, Task &task, bool may_run) {
             lend_processor(worker);
             return false;
         }
-        if (!may_run || !may_run_task(worker)) return false;
-        if (threshold == kProbeThreshold && !begin_probe(worker, task)) return false;
+        if (!may_run_task(worker)) return false;
+        if (threshold == kProbeThreshold && !(may_run && begin_probe(worker, task))) return false;
     }
     if (!may_run) return false;
     run_now(worker, task);
