@@ -5,13 +5,15 @@
 // equal share of that time.
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <memory>
-#include <numeric>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "depend_clauses.h"
 #include "events/ordered_walk.h"
+#include "recorded_locks.h"
 #include "task_program.h"
 
 namespace ompass::simulation {
@@ -113,11 +115,10 @@ public:
         Draft &draft = draft_of(walk.current());
         const uint64_t ns = ns_between(asked, walk.now());
         if (walk.lock()) {
-            const auto number = static_cast<uint32_t>(lock_of_.size());
-            const uint32_t lock = lock_of_.try_emplace(walk.lock(), number).first->second;
+            const uint64_t preempted_ns = clock_.ns(walk.data.preempted_in_wait);
+            const uint32_t lock = locks_.acquired(walk.lock(), number_of(walk.wait_place()), walk.thread(), asked,
+                                                  walk.now(), preempted_ns);
             draft.operations.push_back(Operation::of(OpKind::kLock, lock, kAcquire));
-            acquired_at_[{lock, number_of(walk.wait_place())}]++;
-            note_handoff(walk, handoffs_[lock], asked);
             draft.locks = true;
         } else if (ns) {
             program_.blocked_ns += ns;
@@ -125,11 +126,8 @@ public:
         }
     }
     void released_lock(Walk &walk, uint32_t lock) {
-        const auto found = lock_of_.find(lock);
-        if (found == lock_of_.end()) return;
-        mark(walk, Operation::of(OpKind::kLock, found->second, kRelease));
-        handoffs_[found->second].released = walk.now();
-        handoffs_[found->second].by = walk.thread();
+        if (const std::optional<uint32_t> number = locks_.released(lock, walk.thread(), walk.now()))
+            mark(walk, Operation::of(OpKind::kLock, *number, kRelease));
     }
 
     // ---------------------------------------------------------------- tasks
@@ -344,7 +342,7 @@ public:
     void finish() {
         for (const uint32_t draft : open_drafts()) store(draft);
         for (const auto &[task, times] : detached_) date_event(task, times);
-        note_locks();
+        locks_.describe(program_);
         note_priorities();
         for (const SeenRegion *seen : regions_) {
             ProgramRegion &region = program_.regions[seen->number];
@@ -361,42 +359,9 @@ public:
 private:
     static constexpr uint16_t kNoConstruct = 0xffff;
     static constexpr uint64_t kNotFulfilled = 0;
-    static constexpr size_t kLongestPart = 20; // one of this many
     struct DetachedTimes {
         uint64_t ended, fulfilled; // ticks
     };
-
-    // The latest release of a lock, and the times from releases to the acquisitions by threads that waited.
-    struct Handoffs {
-        uint64_t released = 0; // ticks
-        uint32_t by = 0; // thread
-        std::vector<uint64_t> ns;
-    };
-
-    // A thread may have been preempted before the release or after it. Leaves out both times.
-    void note_handoff(const Walk &walk, Handoffs &handoffs, uint64_t asked) const {
-        if (handoffs.released <= asked || handoffs.by == walk.thread()) return;
-        const uint64_t ns = ns_between(handoffs.released, walk.now());
-        handoffs.ns.push_back(ns - std::min(ns, clock_.ns(walk.data.preempted_in_wait)));
-    }
-
-    // Returns the mean without the longest times, in which other programs may have had the processor.
-    static uint64_t mean_of(std::vector<uint64_t> &ns) {
-        if (ns.empty()) return 0;
-        std::ranges::sort(ns);
-        ns.resize(ns.size() - ns.size() / kLongestPart);
-        return std::accumulate(ns.begin(), ns.end(), uint64_t{0}) / ns.size();
-    }
-
-    void note_locks() {
-        program_.n_locks = static_cast<uint32_t>(lock_of_.size());
-        program_.lock_places.resize(program_.n_locks);
-        program_.lock_handoffs.resize(program_.n_locks);
-        for (auto &[lock, handoffs] : handoffs_) program_.lock_handoffs[lock] = mean_of(handoffs.ns);
-        std::vector<uint64_t> most(program_.n_locks);
-        for (const auto &[place, n] : acquired_at_)
-            if (n > most[place.first]) most[place.first] = n, program_.lock_places[place.first] = place.second;
-    }
 
     // Numbers the priorities. Beyond the limit of ProgramTask::priority, neighbouring priorities share a number.
     void note_priorities() {
@@ -620,37 +585,6 @@ private:
         operations.insert(last.base(), Operation::of(OpKind::kTaskwait));
         program_.n_supposed_waits++;
     }
-    // Removes each acquisition without a release in the same task, and each release without an acquisition. Two locks
-    // may share a number. If a task nests two such locks, removes the inner one, which would wait for the outer one.
-    static void pair_locks(std::vector<Operation> &operations) {
-        constexpr size_t kNotHeld = ~size_t{0};
-        struct Held {
-            size_t acquired = kNotHeld; // place of the acquisition
-            uint32_t n_inside = 0; // further acquisitions of a lock of this number
-        };
-        std::unordered_map<uint64_t, Held> held;
-        std::vector<bool> removed(operations.size());
-        for (size_t i = 0; i < operations.size(); i++) {
-            if (operations[i].kind() != OpKind::kLock) continue;
-            Held &lock = held[operations[i].value()];
-            const bool acquires = operations[i].construct() == kAcquire;
-            if (acquires && lock.acquired == kNotHeld) {
-                lock.acquired = i;
-                continue;
-            }
-            removed[i] = acquires || lock.acquired == kNotHeld || lock.n_inside;
-            if (acquires)
-                lock.n_inside++;
-            else if (lock.n_inside)
-                lock.n_inside--;
-            else
-                lock.acquired = kNotHeld;
-        }
-        for (const auto &[number, lock] : held)
-            if (lock.acquired != kNotHeld) removed[lock.acquired] = true;
-        size_t next = 0;
-        std::erase_if(operations, [&](const Operation &) { return removed[next++]; });
-    }
     std::vector<uint32_t> open_drafts() const {
         std::vector<uint32_t> open;
         for (uint32_t i = 0; i < drafts_.size(); i++)
@@ -674,9 +608,7 @@ private:
     std::unordered_map<uint64_t, SeenRegion> seen_;
     std::vector<const SeenRegion *> regions_; // by number
     std::unordered_map<uint64_t, FrameData> suspended_;
-    std::unordered_map<uint32_t, uint32_t> lock_of_; // number in the program, by number in the trace
-    std::map<std::pair<uint32_t, uint16_t>, uint64_t> acquired_at_; // acquisitions by lock and construct
-    std::unordered_map<uint32_t, Handoffs> handoffs_; // by lock
+    RecordedLocks locks_{clock_};
     std::map<uint32_t, DetachedTimes> detached_; // by task
     std::unordered_map<uint32_t, uint64_t> priorities_; // by task
     uint64_t end_ = 0;
@@ -685,60 +617,6 @@ private:
 };
 
 } // namespace
-
-uint64_t TaskProgram::work_ns() const {
-    uint64_t sum = 0;
-    for (const Operation operation : operations)
-        if (operation.is_work()) sum += operation.value();
-    return sum;
-}
-
-uint64_t TaskProgram::longest_hold_ns() const {
-    std::vector<uint64_t> of_lock(n_locks);
-    std::vector<uint32_t> held;
-    for (const Operation operation : operations) {
-        if (operation.kind() == OpKind::kEnd) held.clear();
-        const auto number = static_cast<uint32_t>(operation.value());
-        if (operation.kind() == OpKind::kLock && operation.construct() == kAcquire) held.push_back(number);
-        if (operation.kind() == OpKind::kLock && operation.construct() == kRelease) std::erase(held, number);
-        if (operation.is_work())
-            for (const uint32_t lock : held) of_lock[lock] += operation.value();
-    }
-    return of_lock.empty() ? 0 : *std::ranges::max_element(of_lock);
-}
-
-std::string check_program(const TaskProgram &program) {
-    const size_t n_tasks = program.tasks.size(), n_ops = program.operations.size();
-    if (n_tasks == 0 || n_ops == 0) return "it has no tasks";
-    if (program.operations.back().kind() != OpKind::kEnd) return "its last task has no end";
-    std::vector<uint8_t> created(n_tasks);
-    uint64_t n_entered = 0;
-    const auto create = [&](uint32_t task) { return task < n_tasks && !created[task]++; };
-    for (const Operation operation : program.operations) {
-        if (operation.kind() == OpKind::kCreate && !create(operation.task())) return "a task is created twice";
-        n_entered += operation.kind() == OpKind::kRegion;
-        if (operation.kind() == OpKind::kRegion && operation.value() >= program.regions.size())
-            return "a task enters a region that does not exist";
-        if (operation.kind() == OpKind::kAccess && operation.value() >= program.accesses.size())
-            return "a kernel touches data that do not exist";
-        if (operation.kind() == OpKind::kLock && operation.value() >= program.n_locks)
-            return "a task acquires a lock that does not exist";
-    }
-    for (uint32_t op = program.tasks[0].first_op; op < n_ops && program.operations[op].kind() != OpKind::kEnd; op++)
-        n_entered -= program.operations[op].kind() == OpKind::kRegion;
-    if (n_entered) return "only the program can enter a region, but a task does";
-    for (const ProgramRegion &region : program.regions)
-        for (const uint32_t task : region.implicit)
-            if (!create(task)) return "a task is created twice";
-    for (const ProgramTask &task : program.tasks) {
-        const auto number = static_cast<uint32_t>(&task - program.tasks.data());
-        if (task.first_op >= n_ops) return "a task has no operations";
-        if (number && (!created[number] || task.creator >= number)) return "a task has no creator";
-    }
-    for (const Dependence &pair : program.dependences)
-        if (pair.before >= pair.after || pair.after >= n_tasks) return "tasks wait for each other in a cycle";
-    return {};
-}
 
 Problem extract_program(const RunFiles &run, TaskProgram &program) {
     if (Problem problem = lacks_trace(run)) return problem;
