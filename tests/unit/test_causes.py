@@ -131,6 +131,22 @@ def test_time_in_the_kernel_counts_as_page_faults_if_these_are_many(n_faults: in
     assert divide(2, [at_p], [work(BASE, n_faults=n_faults)], {}).parts[0].kind == cause
 
 
+@pytest.mark.parametrize(("blocked_ms", "n_faults", "kinds"), [
+    (100, 0, {"blocked": 400}),  # a tenth of 1000 ms
+    (99, 0, {"blocked": 99, "system_calls": 300}),
+    (100, 50_000, {"blocked": 100, "page_faults": 300}),
+])  # fmt: skip
+def test_system_calls_of_threads_that_sleep_count_as_blocked(
+    blocked_ms: int, n_faults: int, kinds: dict[str, int]
+) -> None:
+    times = {"kernel_ns": 300 * MS, "blocked_ns": blocked_ms * MS, "n_faults": n_faults}
+    at_p = replace(work({(spot(1), COMPUTE): (500, 500)}, **times), work_ns=2000 * MS)
+    at_one = replace(work(BASE, n_faults=0), work_ns=1000 * MS)
+    causes = divide(2, [at_p], [at_one], {})
+    assert {p.kind: p.ns for p in causes.parts if p.basis == "clock"} == {k: n * MS for k, n in kinds.items()}
+    assert sum(part.ns for part in causes.parts) == pytest.approx(1000 * MS)
+
+
 def test_sleep_in_the_lock_of_an_allocator_counts_as_allocator() -> None:
     key = spot(20, MEMORY), ""
     at_p = work({(spot(1), COMPUTE): (500, 500), key: (60, 60)}, kernel_ns=300 * MS, blocked_ns=80 * MS)

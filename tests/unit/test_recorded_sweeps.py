@@ -112,7 +112,7 @@ def test_shares_of_growth_do_not_exceed_the_whole(name: str) -> None:
     [
         ("health-fine", "too_fine", "Tasks are too fine", "fewer, larger tasks"),
         ("cilksort-fine", "too_fine", "Tasks are too fine", "fewer, larger tasks"),
-        ("cilksort-coarse", "too_coarse", "Tasks are too coarse: threads are idle", "lower the cut-off"),
+        ("cilksort-coarse", "too_coarse", "One thread does all the work: threads are idle", "the cut-off"),
         ("contended-line", "memory_bound", "Memory bound: the work itself takes longer", "cache line"),
         # health builds its tree on one thread before the regions.
         ("health-well", "serial_fraction", "A serial part limits the speed-up", "between and after the"),

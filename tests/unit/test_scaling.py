@@ -392,6 +392,24 @@ def test_creations_that_copy_data_are_the_reason_of_costly_creation() -> None:
     )
 
 
+@pytest.mark.parametrize("kind", ["small_chunks", "short_regions", "synchronization"])
+def test_time_in_the_runtime_has_the_title_of_the_finding_that_explains_it(kind: str) -> None:
+    finding = Finding(kind, "problem", "Barriers are frequent", "they are", "wait less", MS, 1)
+    inflated = replace(NOTHING_ELSE, causes=inflated_by(runtime=190 * MS))
+    verdict = diagnose(INFLATED, replace(inflated, findings=(finding,)))
+    assert (verdict.kind, verdict.title, verdict.cure) == ("runtime", "Barriers are frequent", "wait less")
+    assert diagnose(INFLATED, inflated).title == "The OpenMP runtime takes longer inside of the work"
+
+
+def test_a_region_that_one_thread_works_in_has_no_tasks_that_are_too_coarse() -> None:
+    point = scaling_point(made(2, StateTimes(200 * MS, idle_ns=200 * MS), StateTimes(200 * MS)))
+    alone = Finding("undivided", "problem", "One thread does all work", "it does", "divide it", 200 * MS, 1)
+    verdict = diagnose(point, Evidence((alone,), 0.0, 8))
+    assert (verdict.title, verdict.cure) == ("One thread does all work: threads are idle", "divide it")
+    coarse = replace(alone, kind="too_coarse")
+    assert diagnose(point, Evidence((coarse,), 0.0, 8)).title == "Tasks are too coarse: threads are idle"
+
+
 def test_missing_threads_are_a_reason_of_idle_time() -> None:
     point = scaling_point(made(4, StateTimes(200 * MS, idle_ns=200 * MS), StateTimes(200 * MS)))
     fewer = Finding("fewer_threads", "problem", "A region has fewer threads", "2 of 4", "remove the limit", 1)

@@ -47,6 +47,9 @@ _GROWN: Final = 1.3
 _UNSEEN: Final = 3
 """A line without samples takes, with a probability of 95%, at most the time of this many samples."""
 
+_SLEEPING: Final = 0.1
+"""If threads are blocked for this part of the inflation, sleep causes their system calls."""
+
 _BEYOND_BANDWIDTH: Final = 1.15
 """A line that memory limits, or that each thread repeats, takes at most P times its time on one thread, times
 this margin."""
@@ -183,6 +186,7 @@ def divide(
     found.pop("memory_bound", None)
     parts = [_clock(kind, at_p, at_one, f"{kind}_ns") for kind in ("blocked", "preempted")]
     parts.append(_clock(_kernel_cause(at_p, at_one), at_p, at_one, "kernel_ns"))
+    parts = _with_calls_that_sleep(parts, inflation_ns)
     if _allocator_sleeps(found):
         # The allocator's lock makes threads sleep in the kernel, where there are no samples.
         for part in (p for p in parts if p.kind in ("blocked", "system_calls")):
@@ -244,6 +248,17 @@ def _allocator_sleeps(found: Mapping[str, _Part]) -> bool:
     """True if the allocator causes at least half of the growth that samples show."""
     allocator_ns = found["allocator"].ns - found["allocator"].half_ns if "allocator" in found else 0.0
     return allocator_ns > 0 and found["allocator"].ns >= 0.5 * sum(max(p.ns, 0.0) for p in found.values())
+
+
+def _with_calls_that_sleep(parts: list[Cause], inflation_ns: float) -> list[Cause]:
+    """Adds the growth of system calls to `blocked` if threads sleep: sleeping and waking are system calls."""
+    blocked = next(part for part in parts if part.kind == "blocked")
+    calls = next((part for part in parts if part.kind == "system_calls" and part.ns > 0), None)
+    if calls is None or blocked.ns < _SLEEPING * inflation_ns:
+        return parts
+    ns = blocked.ns + calls.ns
+    both = replace(blocked, ns=ns, low_ns=ns, high_ns=ns)
+    return [both, *(part for part in parts if part not in (blocked, calls))]
 
 
 def _enough_hz(hz: int, half_ns: float, inflation_ns: float) -> int:

@@ -25,9 +25,8 @@ from ompass.scaling.metrics import ScalingPoint
 from ompass.units import duration, percent
 
 FINE_FINDINGS = ("too_fine", "copied_data")
-_COARSE_FINDINGS = ("too_coarse", "undivided")
 _IDLE_FINDINGS = (
-    *_COARSE_FINDINGS, "starved", "detached_events", "undeferred", "wait_in_loop", "dependence_chain",
+    "too_coarse", "undivided", "starved", "detached_events", "undeferred", "wait_in_loop", "dependence_chain",
     "serial_producer", "fewer_threads", "loop_imbalance", "imbalance", "short_regions",
 )  # fmt: skip
 _SYNC_FINDINGS = (
@@ -40,7 +39,7 @@ _FINDINGS_OF: Final = {
     "too_coarse": _IDLE_FINDINGS,
     "synchronization": _SYNC_FINDINGS,
     "dispatch": ("slow_dispatch",),
-    "runtime": ("small_chunks",),
+    "runtime": ("small_chunks", "short_regions", "synchronization"),
 }
 """For each kind of loss, the findings of single runs that explain it."""
 
@@ -252,7 +251,7 @@ def _title(kind: str, finding: Finding | None) -> str:
         return finding.title
     if kind == "runtime" and finding is not None:
         return finding.title
-    if kind != "too_coarse" or finding is None or finding.kind in _COARSE_FINDINGS:
+    if kind != "too_coarse" or finding is None or finding.kind == kind:
         return _TITLES[kind]
     return f"{finding.title}: threads are idle"
 
