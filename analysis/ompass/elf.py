@@ -424,6 +424,14 @@ def read_functions(path: Path) -> FunctionTable:
     return _functions_of_version(path, _version(path))
 
 
+def known_functions(path: Path) -> FunctionTable:
+    """Returns the functions as read_functions() does; none if the file is no ELF file."""
+    try:
+        return read_functions(path)
+    except NotElfError:
+        return FunctionTable((), ())
+
+
 @functools.lru_cache(maxsize=8)
 def _functions_of_version(path: Path, _: tuple[int, ...]) -> FunctionTable:
     functions: dict[int, tuple[int, int, str]] = {}

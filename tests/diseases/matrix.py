@@ -67,7 +67,7 @@ def judge(case: Case, run_dir: Path) -> Judged:
     return Judged(
         case,
         first.kind if first else NOTHING,
-        content.location(first.construct).line if first else 0,
+        content.place_of(first).line if first else 0,
         tuple(finding.kind for finding in problems),
         content.run.wall_ns,
     )

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import capstone
 import pytest
 
-from ompass.elf import imported_functions, read_functions
+from ompass.elf import code_between, imported_functions, read_functions
 from ompass.sampled import ATOMIC, COMPUTE, FIXED, MEMORY_USE, WAITING
 from ompass.symbols.instructions import Instructions
 from ompass.symbols.libraries import always_waits
@@ -45,6 +46,27 @@ def test_loops_have_the_behaviour_that_their_names_promise(
         if not counts[promised] or (WAITING in others):
             wrong[name] = counts
     assert wrong == {}
+
+
+@pytest.mark.parametrize("toolchain", ["clang-19", "gcc-12-libomp-19"])
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_the_instruction_after_an_atomic_update_measures_it(
+    compile_program: CompileProgram, toolchain: str, level: str
+) -> None:
+    program = compile_program("samples/behaviour.c", toolchain_named(toolchain), opt_level=level)
+    instructions = Instructions(MACHINE, program, FrameTable.of_file(program).function_at)
+    decoder = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
+    n_updates = 0
+    for start, size, name in read_functions(program).functions:
+        if not name.startswith(("atomic_", "waits_for_exchange")):
+            continue
+        update = 0  # address of the last instruction if it is an atomic update
+        for at in decoder.disasm(code_between(program, start, start + size), start):
+            assert instructions.update_before(at.address) == (update or at.address), f"{name}: {at}"
+            n_updates += update > 0
+            update = at.address if at.mnemonic.startswith(("lock", "xchg")) else 0
+    assert n_updates >= 2
+    assert instructions.update_before(0) == 0
 
 
 @pytest.mark.parametrize("toolchain", ["clang-19", "gcc-12-libomp-19"])

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from made_runs import MS, construct, definition, made_run, made_samples, region, team, wait
+from made_runs import MS, construct, definition, made_run, made_samples, region, team, thread, wait
 from ompass.commands.second_run import has_something_to_change, sample_hz
 from ompass.jobs.content import job_of_reports
 from ompass.launch.second_run import MOST_BYTES, MOST_NS, TASK_BYTES, trace_bytes, why_not_traced
@@ -129,6 +129,36 @@ def test_a_run_without_problems_says_so_in_one_sentence() -> None:
     assert report.verdict == "No problem found: 99.0% of the time of 2 threads is work."
     assert "\n".join(printed(report)).count("No problem found") == 1
     assert "\n".join(printed(run_report(content_of(run)))).count("No problem found") == 1
+
+
+@pytest.mark.parametrize(("by_clock_ms", "is_doubtful"), [(51, True), (49, False)])
+def test_a_run_without_problems_says_that_most_of_its_time_has_no_samples(
+    by_clock_ms: int, is_doubtful: bool
+) -> None:
+    threads = [thread(k, last_ns=100 * MS, by_clock_ns=by_clock_ms * MS) for k in range(2)]
+    rows = team(0, [{"work_ns": 99 * MS, "sync_ns": MS, "n_tasks": 1}] * 2)
+    run = made_run(rows, [construct(1, 0, [MS])], threads=threads)
+    samples = made_samples(run)
+    words = brief_report(replace(content_of(run), samples=samples)).verdict
+    assert words.startswith("No problem found")
+    assert (f"{by_clock_ms:.1f}% of the time has no samples" in words) == is_doubtful
+
+
+def test_a_run_without_problems_says_that_samples_were_refused() -> None:
+    run = made_run(team(0, [{"work_ns": 99 * MS, "sync_ns": MS, "n_tasks": 1}] * 2), [construct(1, 0, [MS])])
+    for n_threads, is_doubtful in ((0, True), (1, False)):
+        samples = replace(made_samples(run), n_threads=n_threads, n_refused=1, error=13)
+        words = brief_report(replace(content_of(run), samples=samples)).verdict
+        assert ("100% of the time has no samples" in words) == is_doubtful
+
+
+def test_the_verdict_names_the_line_that_samples_blame() -> None:
+    content = content_of(fine_run())
+    line = Line("spin", "/src/sort.c", 99, "sort", "sort.c:99", "sort.c:99 (spin)")
+    waits = Finding("busy_waiting", "problem", "Threads wait in a loop", "they do", "sleep", MS, 0, line=line)
+    report = brief_report(replace(content, findings=(waits,)))
+    assert report.verdict.endswith("threads wait in a loop (sort.c:99).")
+    assert "Threads wait in a loop sort.c:99 (spin)" in " ".join(" ".join(printed(report, 120)).split())
 
 
 def test_the_head_states_the_time_of_which_work_and_create_are_shares() -> None:

@@ -505,6 +505,24 @@ SERIAL_SAMPLES = (
 )
 
 
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (((8, 50), (9, 49)), 8),  # half of the samples
+        (((8, 40), (9, 39), (10, 1)), 20),  # the call in main has 80 of 100
+        (((8, 39), (9, 30), (10, 10)), 8),  # no line has 80
+    ],
+)
+def test_the_line_of_a_serial_part_is_its_hottest_line_or_the_call_of_nearly_all(
+    lines: tuple[tuple[int, int], ...], expected: int
+) -> None:
+    samples = [located("serial", ("set_up", line), ("main", 20), weight=n) for line, n in lines]
+    rest = 100 - sum(n for _, n in lines)
+    samples += [located("serial", ("main", 21), weight=rest)] if rest else []
+    found = the(serial_run(), "serial_fraction", samples=tuple(samples))
+    assert found.line is not None and found.line.line == expected
+
+
 def test_serial_part_is_named_by_what_ran_in_it() -> None:
     because = the(serial_run(), "serial_fraction", samples=SERIAL_SAMPLES).because
     assert because.endswith("; 90.0% of its samples are in set_up, most of them at a.c:8")

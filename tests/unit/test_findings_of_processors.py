@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -17,7 +18,10 @@ from made_findings import (
     the,
 )
 from made_runs import MS, construct, made_run, region, team
+from ompass.metrics.facts import Finding
 from ompass.model import OUTSIDE, Run
+from ompass.sampled import COMPUTE, DISK, IO, LOCK, MEMORY_USE, OWN, SLEEP, WAIT
+from ompass.samples.metrics import Line, LocatedSample, Owner, SleepingPlace
 
 
 def test_a_second_runtime_explains_the_serial_part() -> None:
@@ -89,6 +93,46 @@ def test_tasks_that_sleep_are_blocked() -> None:
     assert "60.0%" in found.because
 
 
+def place(line: int, function: str = "usleep", kind: str = SLEEP) -> SleepingPlace:
+    return SleepingPlace(Line("f", "a.c", line, "a", f"a.c:{line}", f"a.c:{line} (f)"), function, kind)
+
+
+def sleeping(*places: SleepingPlace, samples: Sequence[LocatedSample] = ()) -> Finding:
+    """Returns the finding on a region whose threads slept, with the calls in its code."""
+    off = {"blocked_ns": 60 * MS, "work_blocked_ns": 60 * MS}
+    run = on_processors(team(0, [{"work_ns": 100 * MS, **off}] * 2), [])
+    return the(run, "blocked", sleeping_places={0: places}, samples=samples)
+
+
+def test_a_call_that_may_sleep_is_the_line_of_the_finding() -> None:
+    found = sleeping(place(5))
+    assert found.line == place(5).line
+    assert found.because.endswith("; they may sleep in usleep (a.c:5)")
+    assert found.cure.startswith("remove the sleep")
+    unknown = sleeping()
+    assert unknown.line is None
+    assert unknown.because.endswith("inside the program's code")
+    assert unknown.cure.startswith("find what they wait for")
+
+
+def test_of_several_calls_that_may_sleep_the_one_with_most_samples_comes_first() -> None:
+    rest = LocatedSample(0, Owner("implicit", 0), (place(9).line,), "libc", 3)
+    found = sleeping(*map(place, (5, 7, 9, 11)), samples=[rest])
+    assert found.line == place(9).line
+    assert found.because.endswith(
+        "; they may sleep in usleep (a.c:9), usleep (a.c:5), usleep (a.c:7) and 1 other call"
+    )
+    assert "usleep (a.c:5) and usleep (a.c:7)" in sleeping(place(5), place(7)).because
+
+
+@pytest.mark.parametrize(
+    ("kind", "cure"),
+    [(WAIT, "wait less often"), (LOCK, "hold the lock"), (DISK, "wait for the disk"), (IO, "move input")],
+)
+def test_each_kind_of_sleep_has_its_cure(kind: str, cure: str) -> None:
+    assert sleeping(place(5, "f", kind)).cure.startswith(cure)
+
+
 def with_faults(n_faults: int, system_ms: int, *, work_ms: int = 500, **fields: Any) -> Run:
     """Makes a run of two threads in a region, each with these page faults and this system time."""
     use = {"n_minor_faults": n_faults, "system_ns": system_ms * MS, **fields}
@@ -103,6 +147,30 @@ def test_page_faults_are_reported_with_their_number_time_and_region() -> None:
     assert "200,000 page faults" in found.because
     assert "160 ms, 16.0% of the thread-time" in found.because
     assert "MADV_HUGEPAGE" in found.cure
+
+
+def touches(line: int, n: int, kind: str = "implicit", behaviour: str = MEMORY_USE) -> LocatedSample:
+    owner = Owner(kind, 0 if kind == "implicit" else -1)
+    return LocatedSample(0, owner, (place(line).line,), OWN, n, behaviour)
+
+
+@pytest.mark.parametrize(
+    ("samples", "line"),
+    [
+        ((touches(5, 5), touches(7, 4)), 5),
+        ((touches(5, 4),), 0),  # too few
+        ((touches(5, 6), touches(7, 4), touches(9, 3)), 0),  # less than half
+        ((touches(5, 6), touches(7, 50, behaviour=COMPUTE)), 5),  # a computation touches nothing
+        ((touches(5, 6), touches(7, 50, "serial")), 5),
+        ((touches(5, 6), touches(7, 50, "task")), 7),
+    ],
+)
+def test_the_line_with_most_uses_of_memory_causes_the_page_faults(
+    samples: tuple[LocatedSample, ...], line: int
+) -> None:
+    found = the(with_faults(100_000, 80), "page_faults", samples=samples)
+    assert (found.line.line if found.line else 0) == line
+    assert ("of the samples of memory use are at this line" in found.because) == (line > 0)
 
 
 @pytest.mark.parametrize(

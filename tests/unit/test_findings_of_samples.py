@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from made_findings import (
@@ -17,6 +19,7 @@ from made_findings import (
 from made_runs import MS, construct, definition, loop, made_run, region, team, wait
 from ompass.model import Run
 from ompass.sampled import ATOMIC, MEMORY, OWN, RUNTIME, WAITING
+from ompass.samples.metrics import Line
 
 DEPENDENCE = 62  # flags of a wait for dependences
 
@@ -39,10 +42,46 @@ def test_samples_of_work_name_its_cause(
     found = the(working(), kind, samples=sampled(behaviour, library, enough))
     assert found.cost_ns == enough * 2 * MS
     assert found.construct == 0
-    assert "a.c:7 (f)" in found.because
+    assert found.line is not None and found.line.label == "a.c:7 (f)"
+    assert "at this line" not in found.because
     assert findings(working(), samples=sampled(behaviour, library, too_few)) == findings(working())
     few = sampled(behaviour, library, 9, of=20)
     assert findings(working(), samples=few) == findings(working()), "too few samples"
+
+
+@pytest.mark.parametrize(("n", "said"), [(36, ", 60.0% of it at this line"), (58, "")])
+def test_a_finding_names_its_hottest_line_and_the_part_of_it(n: int, said: str) -> None:
+    waits, rest = sampled(WAITING, OWN, 60)
+    (line,) = waits.calls
+    other = replace(line, line=9, place="a.c:9", label="a.c:9 (f)")
+    elsewhere = replace(waits, calls=(other,), weight=60 - n)
+    found = the(working(), "busy_waiting", samples=(elsewhere, replace(waits, weight=n), rest))
+    assert found.line == line
+    assert ("at this line" in found.because) == bool(said)
+    assert said in found.because
+
+
+@pytest.mark.parametrize(
+    ("function", "n_allocating", "line"),
+    [
+        ("_int_free", 10, 9),
+        ("_int_free", 9, 7),  # nearly all of the time is the release
+        ("operator delete(void*)", 10, 9),
+        ("malloc", 10, 7),
+    ],
+)
+def test_the_line_of_allocations_is_where_memory_is_allocated(
+    function: str, n_allocating: int, line: int
+) -> None:
+    released, rest = sampled("", MEMORY, 40)
+    inner = Line(function, "", 0, "libc.so.6", "libc.so.6", function, MEMORY)
+    (own,) = released.calls
+    release = replace(released, calls=(inner, own), weight=40 - n_allocating)
+    new = Line("malloc", "", 0, "libc.so.6", "libc.so.6", "malloc", MEMORY)
+    at = replace(own, line=9, place="a.c:9", label="a.c:9 (f)")
+    allocation = replace(released, calls=(new, at), weight=n_allocating)
+    found = the(working(), "allocator", samples=(release, allocation, rest))
+    assert found.line is not None and found.line.line == line
 
 
 @pytest.mark.parametrize(("n", "is_found"), [(25, True), (15, False)])

@@ -32,7 +32,7 @@ from ompass.symbols.kept import (
     read_names,
     write_packed,
 )
-from ompass.symbols.location import Location
+from ompass.symbols.location import BlockingCall, Location
 from ompass.symbols.resolver import Resolver, Resolvers
 
 MODULES = (Module(path="/bin/fib", build_id="ab"), Module(path="/lib/other.so", build_id="cd"))
@@ -47,7 +47,9 @@ def answers() -> Answers:
         code={(0, 0x20): (inner, Location("main", "/src/fib.c", 9, (), "/bin/fib", 0x20))},
         criticals={(0, 0x10): None, (0, 0x30): "", (0, 0x40): "sums"},
         rules={(0, 0x20): {".cfa": ("$rsp", "8", "+"), ".ra": (".cfa", "-8", "+", "^")}, (0, 0x21): None},
-        behaviours={(0, 0x20): "memory"},
+        behaviours={(0, 0x20): "memory", (0, 0x28): "atomic"},
+        updates={(0, 0x28): 0x24},
+        blocking={(0, 0x30): (BlockingCall(0x50, "usleep", "sleep"), BlockingCall(0x60, "read", "io"))},
         lines={"/src/fib.c": {3: "a", 4: "b\udcff", 9: "c"}},
     )
 
@@ -105,6 +107,13 @@ def test_a_module_that_moved_keeps_its_names(tmp_path: Path) -> None:
     write(tmp_path, answers())
     found = read_names(tmp_path, (Module(path="/home/fib", build_id="ab"), MODULES[1]))
     assert found is not None and found.calls[0, 0x10].module == "/home/fib"
+
+
+def test_a_file_of_an_earlier_version_has_all_other_names(tmp_path: Path) -> None:
+    changed(tmp_path, lambda content: (content.pop("updates"), content.pop("blocking")))
+    expected = answers()
+    expected.updates, expected.blocking = {}, {}
+    assert read_names(tmp_path, MODULES) == expected
 
 
 def test_a_later_version_is_refused_with_its_number(tmp_path: Path) -> None:

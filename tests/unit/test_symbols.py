@@ -174,7 +174,7 @@ def test_code_without_a_line_has_its_file_and_function(
 
         def __init__(self, *_: object) -> None: ...
 
-        def __call__(self, address: int) -> tuple[Frame, ...]:
+        def of_call(self, address: int) -> tuple[Frame, ...]:
             return frames
 
     monkeypatch.setattr(program_files, "Lookup", MadeLookup)
@@ -210,3 +210,24 @@ def test_a_sample_without_a_line_gets_the_line_before_it_in_its_function(
     assert lookup.of_sample(0x31) == step(37)
     assert lookup(0x31) == step(0), "a construct may have no line"
     assert lookup.of_sample(0x40) == ()
+
+
+@pytest.mark.parametrize(("name", "line"), [("_QQmain..omp_par", 9), ("main.omp_outlined", 0)])
+def test_a_call_without_a_line_gets_the_first_line_of_flangs_body(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, line: int
+) -> None:
+    code = {
+        0x0F: (Frame(name, "/src/a.f90", 3),),  # before the call
+        0x10: (Frame(name, "/src/a.f90", 0),),
+        0x20: (Frame("cg", "/src/a.f90", 5), Frame(name, "/src/a.f90", 14)),
+        0x30: (Frame(name, "/src/a.f90", 9),),
+        0x38: (Frame(name, "/src/a.f90", 12),),
+        0x40: (Frame("next", "/src/a.f90", 1),),
+        0x50: (Frame(name, "/src/a.f90", 2),),  # of another function with this name
+    }
+    monkeypatch.setattr(lookup_module, "_symbolic_lookup", lambda _: lambda address: code.get(address, ()))
+    monkeypatch.setattr(lookup_module, "_external_tool", lambda: None)
+    lookup = Lookup(tmp_path / "program", True)
+    assert lookup.of_call(0x10) == (Frame(name, "/src/a.f90", line),)
+    assert lookup.of_call(0x38) == code[0x38]
+    assert lookup.of_call(0x60) == ()

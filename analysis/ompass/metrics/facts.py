@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The types of findings, and the facts that their judges use.
 
-Texts contain no source lines: reports look them up by `Finding.construct`.
+Reports look up source lines by `Finding.construct`, unless samples show the line.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ompass.metrics.library_calls import Device, TargetTotals
 from ompass.metrics.processors import ProcessorTime, allowed_processors, held_back_ns, processor_time
 from ompass.metrics.waits import LoopTotals, WaitTotals
 from ompass.model import Run
-from ompass.samples.metrics import LocatedSample
+from ompass.samples.metrics import Line, LocatedSample, SleepingPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,7 @@ class Finding:
     construct: int | None = None  # its cause
     numbers: tuple[tuple[str, float], ...] = ()
     leads: bool = False  # True if it comes first, because it distorts all other figures
+    line: Line | None = None  # the line that causes it; None: its construct
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class Evidence:
     title: str = ""  # replaces the kind's title
     cure: str = ""
     is_note: bool = False
+    line: Line | None = None  # the line that causes it; None: the construct
 
 
 def evidence(
@@ -68,10 +70,12 @@ def evidence(
     title: str = "",
     cure: str = "",
     is_note: bool = False,
+    line: Line | None = None,
     **numbers: float,
 ) -> Evidence:
     """Returns evidence, with its numbers by name."""
-    return Evidence(because, int(cost_ns), construct, tuple(numbers.items()), kind, title, cure, is_note)
+    of = tuple(numbers.items())
+    return Evidence(because, int(cost_ns), construct, of, kind, title, cure, is_note, line)
 
 
 def note(kind: str, title: str, because: str, cure: str = "", **numbers: float) -> Finding:
@@ -99,6 +103,7 @@ class Facts:
     targets: tuple[TargetTotals, ...] = field(default=())
     devices: tuple[Device, ...] = field(default=())
     is_python: bool = False  # True if the program is a Python interpreter
+    sleeping_places: Mapping[int, tuple[SleepingPlace, ...]] = field(default_factory=dict)  # by construct
     late_tasks: LateTasks | None = None  # None: the program has no priorities, or they cost nothing
 
     def place(self, construct: int) -> tuple[int, int]:

@@ -451,6 +451,7 @@ def _judged(kind: Kind, facts: Facts, explained: set[str]) -> list[Finding]:
             0 if e.is_note else e.cost_ns,
             e.construct,
             e.numbers,
+            line=e.line,
         )
         for e in kind.judge(facts)
     ]

@@ -7,15 +7,20 @@ Each function yields evidence for the finding of the same name.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from ompass.metrics import thresholds
 from ompass.metrics.constructs import ConstructTotals
 from ompass.metrics.facts import Evidence, Facts, evidence
 from ompass.metrics.processors import processor_time
 from ompass.model import WAIT_KINDS
+from ompass.sampled import DISK, IO, LOCK, SLEEP, WAIT
+from ompass.samples.metrics import Line, SleepingPlace
 from ompass.units import count, duration, percent, plural
+
+_MOST_SLEEPING: Final = 3  # calls to name that may put a thread to sleep
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,14 +431,49 @@ def blocked(facts: Facts) -> Iterator[Evidence]:
         construct = in_tasks.construct
         each = share_of(in_tasks.blocked_ns, in_tasks.work_ns)
         part = f"; these tasks were blocked for {percent(each)} of their time"
+    places = _where_they_sleep(facts, construct)
     yield evidence(
         f"threads slept or waited outside of OpenMP for {duration(blocked_ns)}, "
         f"{percent(breakdown.share(blocked_ns))} of the thread-time, inside the program's "
-        f"code{part}",
+        f"code{part}{_calls(places)}",
         blocked_ns,
         construct,
+        cure=_CURES_OF_SLEEP[places[0].kind] if places else "",
+        line=places[0].line if places else None,
         blocked_share=breakdown.share(blocked_ns),
     )
+
+
+def _where_they_sleep(facts: Facts, construct: int | None) -> tuple[SleepingPlace, ...]:
+    """Returns the calls in a construct that may have put threads to sleep, the likeliest first."""
+    samples: Counter[Line] = Counter()
+    for sample in facts.samples:
+        if (line := sample.own_line) is not None:
+            samples[line] += sample.weight
+    places = facts.sleeping_places.get(construct, ()) if construct is not None else ()
+    return tuple(sorted(places, key=lambda place: -samples[place.line]))
+
+
+def _calls(places: Sequence[SleepingPlace]) -> str:
+    """Returns calls in words, such as `; they may sleep in nanosleep (a.c:7) and usleep (a.c:9)`."""
+    named = [f"{place.function} ({place.line.place})" for place in places[:_MOST_SLEEPING]]
+    if len(places) > len(named):
+        named.append(plural(len(places) - len(named), "other call"))
+    joined = " and ".join(filter(None, (", ".join(named[:-1]), *named[-1:])))
+    return f"; they may sleep in {joined}" if joined else ""
+
+
+_CURES_OF_SLEEP: Final = {
+    SLEEP: "remove the sleep, or wait for an event: a detached task (detach clause) completes when the event "
+    "comes, and threads run other tasks meanwhile",
+    WAIT: "wait less often: hand over more work at a time, or express the order in OpenMP (depend clauses, "
+    "ordered), so that threads run other tasks meanwhile",
+    LOCK: "hold the lock for a shorter time, use one lock for each piece of data, replace it by an atomic "
+    "update, or give each thread data of its own and combine them at the end",
+    DISK: "wait for the disk once for many results, outside of the parallel part",
+    IO: "move input and output out of the parallel part, read and write larger pieces, or give them a "
+    "task of their own",
+}
 
 
 def share_of(part: float, whole: float) -> float:

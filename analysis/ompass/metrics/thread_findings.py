@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from ompass.metrics import thresholds
@@ -16,6 +16,8 @@ from ompass.metrics.processors import (
 )
 from ompass.metrics.waits import LoopTotals, WaitTotals
 from ompass.model import LOCKS, OUTSIDE, UNSHARED_LOOPS, Run, SystemUse, share
+from ompass.sampled import FIXED, MEMORY_USE, OWN, RUNTIME
+from ompass.samples.metrics import Line, LocatedSample, Owner
 from ompass.units import count, duration, percent, plural
 
 
@@ -39,13 +41,15 @@ def serial_fraction(facts: Facts) -> Iterator[Evidence]:
     if fraction < thresholds.SERIAL_SHARE or n_processors < 2:
         return
     bound = 1.0 / (fraction + (1.0 - fraction) / facts.n_threads)
+    ran, line = _what_ran(facts)
     yield evidence(
         f"one thread computed for {duration(serial_ns)} outside of parallel regions, {percent(fraction)} of "
         f"all work: on {plural(facts.n_threads, 'thread')} the speed-up stays below {bound:.2f}, on any "
-        f"number below {1.0 / fraction:.1f} (Amdahl){_what_ran(facts)}",
+        f"number below {1.0 / fraction:.1f} (Amdahl){ran}",
         # the time of the other processors
         lost_ns,
         is_note=lost < thresholds.SERIAL_COST,
+        line=line,
         serial_ns=serial_ns,
         earlier_ns=run.earlier_cpu_ns,
         serial_fraction=fraction,
@@ -100,29 +104,49 @@ def second_runtime(facts: Facts) -> Iterator[Evidence]:
     yield evidence(f"{because}: no figure includes work on the other one", 0, is_note=True)
 
 
-def _what_ran(facts: Facts) -> str:
-    """Returns the function and line with most samples of the serial part; empty if there are too few."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for sample in facts.samples:
-        if sample.owner.kind == "serial":
-            line = sample.own_line
-            counts[(line.function, line.place) if line else ("", "")] += sample.weight
+def _what_ran(facts: Facts) -> tuple[str, Line | None]:
+    """Returns the function with most samples of the serial part, in words, and its hottest line.
+
+    The words are empty, and there is no line, if there are too few samples.
+    """
+    serial = [sample for sample in facts.samples if sample.owner.kind == "serial"]
+    counts: Counter[Line | None] = Counter()
+    for sample in serial:
+        counts[sample.own_line] += sample.weight
     n_samples = counts.total()
     by_function: Counter[str] = Counter()
-    for (function, _), n in counts.items():
-        by_function[function] += n
+    for line, n in counts.items():
+        by_function[line.function if line else ""] += n
     by_function.pop("", None)
     earlier_ns = facts.run.earlier_cpu_ns
     if facts.is_python:
-        return ""  # samples do not distinguish imports from the program's work
+        return "", None  # samples do not distinguish imports from the program's work
     if facts.samples and earlier_ns > _alone_ns(facts.run) and not _are_sampled(facts, n_samples, earlier_ns):
-        return "; most of it came before the first use of OpenMP, when no samples were taken"
+        return "; most of it came before the first use of OpenMP, when no samples were taken", None
     # Samples do not distinguish phases.
     if n_samples < thresholds.LEAST_SAMPLES or not by_function or _verification_ns(facts.run):
-        return ""
+        return "", None
     function, n = by_function.most_common(1)[0]
-    place = max((key for key in counts if key[0] == function), key=lambda key: (counts[key], key))[1]
-    return f"; {percent(n / n_samples)} of its samples are in {function}, most of them at {place}"
+    inside = [line for line in counts if line is not None and line.function == function]
+    hottest = max(inside, key=lambda line: (counts[line], line.place))
+    words = f"; {percent(n / n_samples)} of its samples are in {function}, most of them at {hottest.place}"
+    if 2 * counts[hottest] >= n_samples:
+        return words, hottest
+    return words, _shared_line(serial, thresholds.SERIAL_LINE * n_samples) or hottest
+
+
+def _shared_line(samples: Sequence[LocatedSample], least: float) -> Line | None:
+    """Returns the innermost line that is in the calls of at least `least` samples; None if there is none."""
+    counts: Counter[Line] = Counter()
+    for sample in samples:
+        for line in {call for call in sample.calls if call.line and call.library == OWN}:
+            counts[line] += sample.weight
+    shared = {line for line, n in counts.items() if n >= least}
+    innermost: Counter[Line] = Counter()
+    for sample in samples:
+        if (found := next((call for call in sample.calls if call in shared), None)) is not None:
+            innermost[found] += sample.weight
+    return max(innermost, key=lambda line: innermost[line], default=None)
 
 
 def _are_sampled(facts: Facts, n_samples: int, ns: int) -> bool:
@@ -453,6 +477,12 @@ def page_faults(facts: Facts) -> Iterator[Evidence]:
             "in this region",
             _faulting_ns(use),
             construct,
+            # Samples of tasks do not show the region.
+            touching=[
+                s
+                for s in facts.samples
+                if s.owner.kind in _OF_TASKS or s.owner == Owner("implicit", construct)
+            ],
         )
     serial = [row for row in facts.run.regions if row.construct == OUTSIDE]
     row = max(serial, key=lambda r: (_faulting_ns(SystemUse.of([r])), -r.thread), default=None)
@@ -465,24 +495,54 @@ def page_faults(facts: Facts) -> Iterator[Evidence]:
             f"{percent(share(_faulting_ns(use), whole_ns))} of the run, on one thread outside of parallel "
             "regions",
             _faulting_ns(use) * facts.n_processors,
+            touching=[sample for sample in facts.samples if sample.owner.kind == "serial"],
             cure="initialise the memory in a parallel region, by the threads that use it later; "
             "allocate it once and reuse it; or use huge pages (madvise with MADV_HUGEPAGE)",
         )
 
 
 def _faults(
-    use: SystemUse | None, share_of_it: str, cost_ns: float, construct: int | None = None, *, cure: str = ""
+    use: SystemUse | None,
+    share_of_it: str,
+    cost_ns: float,
+    construct: int | None = None,
+    *,
+    touching: Iterable[LocatedSample],
+    cure: str = "",
 ) -> Evidence:
+    """Returns the evidence of page faults; `touching` are the samples of the code that caused them."""
     use = use or SystemUse()
+    line, part = _main_use_of_memory(touching)
+    most = f"; {percent(part)} of the samples of memory use are at this line" if line else ""
     return evidence(
         f"the kernel handled {plural(use.n_minor_faults, 'page fault')}, which are mostly the first touches "
-        f"of pages after their allocation: about {duration(_faulting_ns(use))}, {share_of_it}",
+        f"of pages after their allocation: about {duration(_faulting_ns(use))}, {share_of_it}{most}",
         cost_ns,
         construct,
         cure=cure,
+        line=line,
         minor_faults=use.n_minor_faults,
         system_ns=use.system_ns,
     )
+
+
+_OF_TASKS: Final = ("task", "kernel")
+
+
+def _main_use_of_memory(samples: Iterable[LocatedSample]) -> tuple[Line | None, float]:
+    """Returns the line with most uses of memory, and its part of them; no line if it has less than half.
+
+    The kernel takes no samples while it handles page faults, so the line with most uses of memory represents
+    them.
+    """
+    lines: Counter[Line | None] = Counter()
+    for sample in samples:
+        if sample.behaviour in (FIXED, MEMORY_USE) or sample.library not in (OWN, RUNTIME):
+            lines[sample.own_line] += sample.weight
+    line, n = max(lines.items(), key=lambda item: item[1], default=(None, 0))
+    if n < thresholds.TOUCHING_SAMPLES or 2 * n < lines.total():
+        return None, 0.0
+    return line, share(n, lines.total())
 
 
 def _faulting_ns(use: SystemUse | None) -> int:

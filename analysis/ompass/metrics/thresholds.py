@@ -112,6 +112,9 @@ TASKS_PER_WAIT: Final = 1.5
 SERIAL_SHARE: Final = 0.05
 """Amdahl's bound is shown if the serial part reaches this part of all work (5%: at most 20x)."""
 
+SERIAL_LINE: Final = 0.80
+"""A line calls the serial part if it is in the calls of this part of its samples."""
+
 SERIAL_COST: Final = 0.10
 """A serial part is a problem if this part of the threads' capacity is lost to it."""
 
@@ -157,6 +160,9 @@ OTHER_DOMAIN_SHARE: Final = 0.30
 
 BY_CLOCK_SHARE: Final = 0.10
 """Time without records of switches is mentioned if it is this part of the recorded time."""
+
+UNSAMPLED_SHARE: Final = 0.50
+"""A report without problems mentions time without samples if it reaches this part of the threads' time."""
 
 BY_CLOCK_NAMED: Final = 0.01
 """The report on samples mentions time without samples if it reaches this part of the threads' time."""
@@ -227,6 +233,9 @@ LOADS_SHARE = 0.1
 
 LEAST_SAMPLES = 10
 """Fewer samples of a part of a run allow no conclusion about the part."""
+
+TOUCHING_SAMPLES: Final = 5
+"""A line causes page faults if it has half of the samples of memory use, and at least this number."""
 
 MAIN_WORK: Final = 0.5
 """Least share of the work in one function for which reports describe its accesses to memory."""

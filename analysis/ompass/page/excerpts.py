@@ -133,16 +133,14 @@ class Excerpts:
         self._sources = Sources(content.source_lines)
         self.heat = samples_by_line(content.samples.samples) if content.samples else {}
 
-    def around(self, construct: int) -> Excerpt | None:
-        """Returns the lines around a construct, including sampled lines after it."""
-        location = self._content.location(construct)
+    def around(self, location: Location) -> Excerpt | None:
+        """Returns the lines around a location, including sampled lines after it."""
         near = range(location.line, location.line + _MOST_BEHIND)
         hot = [line for line in near if self.heat.get((location.file, line))]
         return self._sources.around(location, max(hot, default=0))
 
-    def heat_of(self, construct: int, excerpt: Excerpt) -> dict[int, int]:
-        """Returns the samples of the excerpt by line."""
-        file = self._content.location(construct).file
+    def heat_of(self, file: str, excerpt: Excerpt) -> dict[int, int]:
+        """Returns the samples of an excerpt of `file`, by line."""
         lines = range(excerpt.first, excerpt.first + len(excerpt.lines))
         return {line: n for line in lines if (n := self.heat.get((file, line), 0))}
 
@@ -192,15 +190,16 @@ class Excerpts:
 
     def of(self, construct: int) -> dict[str, Any] | None:
         """Returns the excerpt in the form of page/client/chosen.js; None if there is none."""
-        excerpt = self.around(construct)
+        location = self._content.location(construct)
+        excerpt = self.around(location)
         if excerpt is None:
             return None
         return {
-            "file": visible(self._content.location(construct).file),
+            "file": visible(location.file),
             "first": excerpt.first,
             "line": excerpt.line,
             "lines": [visible(line) for line in excerpt.lines],
-            "heat": self.heat_of(construct, excerpt),
+            "heat": self.heat_of(location.file, excerpt),
         }
 
 

@@ -233,10 +233,10 @@ def _advice(advice: Advice) -> Markup:
 
 def _task_details(content: ReportContent, task: ConstructTotals, excerpts: Excerpts | None) -> Markup:
     location = content.location(task.construct)
-    excerpt = excerpts and excerpts.around(task.construct)
+    excerpt = excerpts and excerpts.around(location)
     absent = "The source file was not found." if excerpts else "--sources shows the source here."
     parts = [
-        source_lines(numbered_lines(excerpt, excerpts.heat_of(task.construct, excerpt)))
+        source_lines(numbered_lines(excerpt, excerpts.heat_of(location.file, excerpt)))
         if excerpts and excerpt
         else element("p", absent, class_="note")
     ]

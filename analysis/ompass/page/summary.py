@@ -24,6 +24,7 @@ from ompass.reports.findings import Cause, causes
 from ompass.reports.findings import verdict as verdict_words
 from ompass.reports.model import sentence
 from ompass.scaling.content import ScalingContent
+from ompass.symbols.location import Location
 from ompass.units import count, duration, percent, plural
 
 _MOST_CARDS: Final = 12
@@ -224,7 +225,7 @@ def _card(content: ReportContent, cause: Cause, trace: int | None, excerpts: Exc
         element("p", prose(sentence(advice.cure)), class_="cure") if advice.cure else "",
         element("p", advice.gain, class_="gain") if advice.gain else "",
         _show(content, advice.title, constructs, trace),
-        _source(constructs, excerpts),
+        _source(cause.places, excerpts),
         class_="card",
     )
 
@@ -243,11 +244,12 @@ def _constructs(content: ReportContent, cause: Cause) -> list[int]:
     return list(dict.fromkeys(own))
 
 
-def _source(constructs: Sequence[int], excerpts: Excerpts | None) -> Markup:
-    excerpt = excerpts.around(constructs[0]) if excerpts and constructs else None
+def _source(places: Sequence[Location], excerpts: Excerpts | None) -> Markup:
+    """Returns the lines around the first place, folded; nothing if they are unknown."""
+    excerpt = excerpts.around(places[0]) if excerpts and places else None
     if excerpt is None or excerpts is None:
         return Markup("")
-    lines = numbered_lines(excerpt, excerpts.heat_of(constructs[0], excerpt))
+    lines = numbered_lines(excerpt, excerpts.heat_of(places[0].file, excerpt))
     return element("details", element("summary", "Source"), source_lines(lines))
 
 

@@ -25,12 +25,15 @@ from ompass.metrics.library_calls import (
     target_totals,
 )
 from ompass.metrics.locality import Locality, locality
+from ompass.metrics.processors import processor_time
+from ompass.metrics.thresholds import BLOCKED_SHARE
 from ompass.metrics.waits import LoopTotals, WaitTotals, loop_totals, wait_totals
 from ompass.model import Run
 from ompass.readers.meta import read_meta
 from ompass.readers.run import open_run
 from ompass.runtime_names import is_python
-from ompass.samples.content import SampleContent, collect_samples
+from ompass.samples.content import SampleContent, collect_samples, sleeping_places
+from ompass.samples.metrics import SleepingPlace
 from ompass.simulation.stored import StoredAdvice, read_advice
 from ompass.symbols.resolver import UNKNOWN, Location, Resolver, Resolvers, notes_on_places
 
@@ -62,6 +65,12 @@ class ReportContent:
 
     def location(self, construct: int | None) -> Location:
         return self.locations.get(construct, UNKNOWN) if construct is not None else UNKNOWN
+
+    def place_of(self, finding: Finding) -> Location:
+        """Returns the line that causes a finding; if samples do not show it, the construct's location."""
+        if (line := finding.line) is not None:
+            return Location(line.function, line.file, line.line, (), line.module)
+        return self.location(finding.construct)
 
     @property
     def n_tasks(self) -> int:
@@ -99,6 +108,7 @@ def collect(
     problems = tuple(resolver.problems)
     samples, damage = _samples(run, locations, groups, resolver) if with_samples else (None, ())
     creates_by_libgomp = resolver.creates_tasks_by_libgomp()
+    sleeping = _sleeping_places(run, whole, tasks, resolver) if with_samples else {}
     if with_samples:
         keep_names(run, resolver)
     facts = Facts(
@@ -118,6 +128,7 @@ def collect(
         targets,
         devices,
         is_python(Path(read_meta(run.path).program).name),
+        sleeping,
     )
     content = ReportContent(
         run=run,
@@ -140,6 +151,19 @@ def collect(
         source_lines=resolver.answers.lines,
     )
     return with_stored_advice(content)
+
+
+def _sleeping_places(
+    run: Run, whole: Breakdown, tasks: Sequence[ConstructTotals], resolver: Resolver
+) -> dict[int, tuple[SleepingPlace, ...]]:
+    """Returns the calls that may put threads to sleep, of the constructs in which threads slept for long."""
+    blocked_ns = {task.construct: task.blocked_ns for task in tasks}
+    blocked_ns |= {region.construct: processor_time(region).work_blocked_ns for region in whole.regions}
+    return {
+        construct: sleeping_places(run.definitions[construct], resolver)
+        for construct, ns in blocked_ns.items()
+        if construct >= 0 and whole.share(ns) >= BLOCKED_SHARE / 2
+    }
 
 
 def with_stored_advice(content: ReportContent) -> ReportContent:

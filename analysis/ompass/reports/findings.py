@@ -17,7 +17,7 @@ from typing import Final
 
 from ompass.metrics.facts import Finding
 from ompass.metrics.findings import OUTSIDE
-from ompass.metrics.thresholds import FIXED_WORK, LEAST_SAMPLES, LINE_WORK, MAIN_WORK
+from ompass.metrics.thresholds import FIXED_WORK, LEAST_SAMPLES, LINE_WORK, MAIN_WORK, UNSAMPLED_SHARE
 from ompass.model import Run, StateTimes, share
 from ompass.packed import shown_path
 from ompass.readers.meta import read_meta, traced_run
@@ -26,7 +26,7 @@ from ompass.reports.model import LONG_NAME, Advice
 from ompass.samples.metrics import main_work
 from ompass.simulation.stored import StoredChange
 from ompass.symbols.names import compact_name
-from ompass.symbols.resolver import Location
+from ompass.symbols.resolver import UNKNOWN, Location
 from ompass.units import duration, gain, percent, plural
 
 _LEAST_GAIN: Final = 0.05
@@ -189,7 +189,8 @@ def _by_depth(changes: Sequence[StoredChange], time: StoredChange) -> bool:
 
 def _add(found: list[Cause], content: ReportContent, finding: Finding) -> None:
     """Adds a finding, or adds its place to the cause of the same kind in the same function."""
-    place = [content.location(finding.construct)] if finding.construct is not None else []
+    found_at = content.place_of(finding)
+    place = [found_at] if found_at != UNKNOWN else []
     part = content.breakdown.share(finding.cost_ns)
     for cause in found:
         if cause.kind == finding.kind and place and cause.places and _siblings(place[0], cause.places[0]):
@@ -239,15 +240,24 @@ def verdict(content: ReportContent, found: Sequence[Cause]) -> str:
     short = next((f for f in content.findings if f.kind in ("too_short", "no_region")), None)
     if short:
         return f"{short.title}: {short.because}."
-    return verdict_of(content.breakdown.states, content.breakdown.n_threads, found)
+    unsampled = content.samples.unsampled_share if content.samples else 0.0
+    doubt = ""
+    if unsampled >= UNSAMPLED_SHARE:
+        doubt = f", but {percent(unsampled)} of the time has no samples, which some kinds of problems need"
+    return verdict_of(content.breakdown.states, content.breakdown.n_threads, found, doubt=doubt)
 
 
-def verdict_of(states: StateTimes, n_threads: int, found: Sequence[Cause], before: Sequence[str] = ()) -> str:
-    """Returns the verdict on times by state. `before`: titles of findings to name before the causes."""
+def verdict_of(
+    states: StateTimes, n_threads: int, found: Sequence[Cause], before: Sequence[str] = (), doubt: str = ""
+) -> str:
+    """Returns the verdict on times by state.
+
+    `before` has the titles of findings to name before the causes; `doubt` says why problems may be missing.
+    """
     work = percent(share(states.work_ns, states.total_ns))
     worked = f"{work} of the time of {plural(n_threads, 'thread')} is work"
     if not found and not before:
-        return f"No problem found: {worked}."
+        return f"No problem found{doubt}: {worked}."
     outside = [one for one in found if one.kind in OUTSIDE]
     inside = [one for one in found if one.kind not in OUTSIDE][:1]
     state = max(_SPENT, key=lambda name: _of(states, name))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Findings as remarks on source lines, for programs that show remarks where people write code.
 
-Owns the choice of a remark's line: the line of the finding's construct, or else of the run's longest region
-or costliest task construct.
+Owns the choice of a remark's line: the line of the finding or its construct, or else of the run's longest
+region or costliest task construct.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _of_run(content: ReportContent) -> Iterable[Remark]:
     cured_by = {id(cause.finding): cause for cause in causes(content) if cause.finding and cause.change}
     for finding in content.findings:
         is_problem = finding.severity == "problem"
-        location = content.location(finding.construct)
+        location = content.place_of(finding)
         of_whole = not location.line
         if of_whole:
             location = main if is_problem else UNKNOWN

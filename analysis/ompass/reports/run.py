@@ -406,7 +406,7 @@ def _finding_fields(content: ReportContent, finding: Finding) -> dict[str, Any]:
     names = fields("kind severity title because cure cost_ns construct")
     return {
         **{column.key: column.value(finding) for column in names},
-        **place_fields(content.location(finding.construct)),
+        **place_fields(content.place_of(finding)),
         "numbers": dict(finding.numbers),
     }
 

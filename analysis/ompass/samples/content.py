@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from ompass.latency.metrics import SampledLoad
-from ompass.model import Run, ThreadRow
+from ompass.model import Definition, Run, ThreadRow, share
 from ompass.readers.run import Sample, SampledThread, read_samples
-from ompass.sampled import OWN, RUNTIME, TOOL, WAITING
-from ompass.samples.metrics import Line, LocatedSample, Owner, is_system_header
+from ompass.sampled import ATOMIC, OWN, RUNTIME, TOOL, WAITING
+from ompass.samples.metrics import Line, LocatedSample, Owner, SleepingPlace, is_system_header
 from ompass.symbols.libraries import always_waits, group_of, group_of_calls
 from ompass.symbols.names import compact_name
 from ompass.symbols.resolver import Location, Resolver
@@ -66,6 +66,13 @@ class SampleContent:
         found = (thread for thread in self.run.threads if thread.by_clock_ns)
         return tuple(sorted(found, key=lambda thread: (-thread.by_clock_ns, thread.thread)))
 
+    @property
+    def unsampled_share(self) -> float:
+        """Part of all threads' time that has no samples although they were requested."""
+        if not self.n_threads and self.n_refused:
+            return 1.0
+        return unsampled_share(self.run.threads) if self.unsampled else 0.0
+
     def loads_refusal(self) -> str:
         """Returns the reason for missing samples of loads, as a sentence; empty if none are missing."""
         if not self.loads_error:
@@ -94,6 +101,11 @@ class SampleContent:
             f"{who} sampled: perf_event_open failed: {os.strerror(self.error)}; "
             "it needs kernel.perf_event_paranoid of 2 or less, and a container that allows the call."
         )
+
+
+def unsampled_share(threads: Sequence[ThreadRow]) -> float:
+    """Returns the part of the threads' time in which only their clocks were read."""
+    return share(sum(t.by_clock_ns for t in threads), sum(t.last_ns - t.first_ns for t in threads))
 
 
 def owner_label(kind: str, location: Location) -> str:
@@ -216,19 +228,32 @@ class _Locator:
         behaviour = ""
         for place, (module, address) in enumerate(frames):
             # The instruction after a call may belong to the next statement.
-            inlined = self._resolver.locate_code(module, address - (place > 0))
+            at = address - (place > 0)
+            inlined = self._resolver.locate_code(module, at)
             group = group_of(inlined[-1].module, inlined[-1].function)
             if group in (RUNTIME, TOOL) and OWN in groups:
                 break
             if group == OWN and OWN not in groups:
-                found = self._resolver.behaviour(module, address - (place > 0), machine)
+                found = self._resolver.behaviour(module, at, machine)
                 behaviour = behaviour or (found if not place or found == WAITING else "")
+                if not place and found == ATOMIC:
+                    at = self._resolver.update_before(module, at, machine)
+                    inlined = self._resolver.locate_code(module, at)
             elif group != OWN and always_waits(inlined[-1].function):
                 behaviour = WAITING
             groups.append(group)
             is_first_own = group == OWN and groups.count(OWN) == 1
             lines += map(_line, _without_headers(inlined) if not place or is_first_own else inlined)
         return tuple(lines), group_of_calls(groups), behaviour
+
+
+def sleeping_places(definition: Definition, resolver: Resolver) -> tuple[SleepingPlace, ...]:
+    """Returns the calls in a construct that may put a thread to sleep, of the likeliest kind."""
+    found = []
+    for address, name, kind in resolver.blocking_calls(definition):
+        location = _without_headers(resolver.locate_code(definition.module, address))[0]
+        found.append(SleepingPlace(_line(location), name, kind))
+    return tuple(dict.fromkeys(found))
 
 
 def _without_headers(inlined: tuple[Location, ...]) -> tuple[Location, ...]:

@@ -3,16 +3,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from ompass.metrics import thresholds
 from ompass.metrics.facts import Evidence, Facts, evidence
 from ompass.model import share
 from ompass.sampled import ATOMIC, MEMORY, OWN, RUNTIME, WAITING
-from ompass.samples.metrics import WORKING, LocatedSample
+from ompass.samples.metrics import WORKING, Line, LocatedSample
 from ompass.units import count, duration, percent, plural
+
+_NEARLY_ALL: Final = 0.95  # of the samples of a part; a sentence does not mention the few others
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +26,8 @@ class _Part:
     n: int
     share: float  # of the samples of work
     construct: int | None  # the construct with most of this part
-    place: str  # the line with most of it, such as `fib.c:12 (fib)`
+    line: Line | None  # the line with most of it
+    of_line: float  # the line's share of this part
 
     def lost_ns(self, facts: Facts) -> float:
         return self.share * facts.processor.work_running_ns
@@ -31,21 +36,35 @@ class _Part:
 def _part(facts: Facts, condition: Callable[[LocatedSample], bool]) -> _Part:
     n_all = 0
     constructs: Counter[int] = Counter()
-    lines: Counter[str] = Counter()
+    lines: Counter[Line | None] = Counter()
+    releases: Counter[Line | None] = Counter()
     for sample in facts.samples:
         if sample.owner.kind not in WORKING:
             continue
         n_all += sample.weight
         if condition(sample):
             constructs[sample.owner.construct] += sample.weight
-            line = sample.own_line
-            lines[line.label if line else ""] += sample.weight
+            (releases if _releases(sample) else lines)[sample.own_line] += sample.weight
     n = constructs.total()
+    # The place to change is where memory is allocated, even if its release takes longer.
+    blamed = lines if 4 * lines.total() >= n else lines + releases
+    line, n_of_line = max(blamed.items(), key=lambda item: item[1], default=(None, 0))
     return _Part(
         n,
         share(n, n_all),
         constructs.most_common(1)[0][0] if constructs else None,
-        lines.most_common(1)[0][0] if lines else "",
+        line,
+        share(n_of_line, n),
+    )
+
+
+_RELEASE: Final = re.compile(r"\w*free\w*|operator delete.*")
+
+
+def _releases(sample: LocatedSample) -> bool:
+    """True if a sample in the memory allocator releases memory."""
+    return sample.library == MEMORY and any(
+        _RELEASE.fullmatch(call.function) for call in sample.calls if call.library != OWN
     )
 
 
@@ -60,11 +79,12 @@ def _judged(
     own_ns = facts.breakdown.thread_time_ns - facts.taken_ns
     if part.n < thresholds.LEAST_SAMPLES or share(lost_ns, own_ns) < least_share:
         return
-    at = f", most of it at {part.place}" if part.place else ""
+    at = f", {percent(part.of_line)} of it at this line" if part.line and part.of_line < _NEARLY_ALL else ""
     yield evidence(
         f"threads spent {duration(lost_ns)}, {percent(lost)} of the thread-time, {where}{at}{remark}",
         lost_ns,
         part.construct,
+        line=part.line,
         samples=part.n,
         work_share=part.share,
     )

@@ -49,6 +49,15 @@ def is_system_header(file: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class SleepingPlace:
+    """A call of the program that may put a thread to sleep."""
+
+    line: Line
+    function: str  # the called one
+    kind: str  # SLEEP, WAIT, LOCK, DISK or IO
+
+
+@dataclass(frozen=True, slots=True)
 class LocatedSample:
     """Samples of one owner with the same calls."""
 

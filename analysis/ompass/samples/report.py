@@ -3,18 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any, Final
 
 from ompass import __version__
 from ompass.metrics.thresholds import BY_CLOCK_NAMED
-from ompass.model import ThreadRow, share
+from ompass.model import share
 from ompass.packed import shown_path
 from ompass.reports.findings import shell_word
 from ompass.reports.model import LONG_NAME, Column, Kind, Report, Section, Table, data
-from ompass.samples.content import SampleContent
+from ompass.samples.content import SampleContent, unsampled_share
 from ompass.samples.metrics import (
     Hot,
     Owner,
@@ -104,7 +104,7 @@ def sample_fields(content: SampleContent) -> dict[str, Any] | None:
         "threads_refused": content.n_refused,
         "refusal": content.refusal() or None,
         "unsampled": [
-            {"thread": t.thread, "unsampled_ns": t.by_clock_ns, "share": _unsampled_share([t])}
+            {"thread": t.thread, "unsampled_ns": t.by_clock_ns, "share": unsampled_share([t])}
             for t in content.unsampled
         ],
         "loads_refusal": content.loads_refusal() or None,
@@ -119,19 +119,15 @@ def sample_fields(content: SampleContent) -> dict[str, Any] | None:
 def _unsampled(content: SampleContent) -> Iterator[str]:
     """Yields a sentence on the time without samples, if it is noticeable."""
     threads = content.unsampled
-    part = _unsampled_share(content.run.threads) if threads else 0.0
+    part = unsampled_share(content.run.threads) if threads else 0.0
     if part < BY_CLOCK_NAMED:
         return
     most = threads[0]
     yield (
         f"{percent(part)} of the time of all threads has no samples: "
         f"{plural(len(threads), 'thread')} switched so often that only clocks were read, "
-        f"thread {most.thread} for {percent(_unsampled_share([most]))} of its time. Shares exclude this time."
+        f"thread {most.thread} for {percent(unsampled_share([most]))} of its time. Shares exclude this time."
     )
-
-
-def _unsampled_share(threads: Sequence[ThreadRow]) -> float:
-    return share(sum(t.by_clock_ns for t in threads), sum(t.last_ns - t.first_ns for t in threads))
 
 
 def _sentence(content: SampleContent) -> str:

@@ -174,12 +174,13 @@ def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> NumberOfThreads:
             causes=causes,
         )
         verdict = diagnose(point, evidence)
-        if verdict.line is not None:
+        # The runtime's time belongs to a construct, if a finding names one, and not to a line that calls it.
+        is_of_construct = verdict.kind == "runtime" and verdict.finding is not None
+        if verdict.line is not None and not is_of_construct:
             spot = verdict.line.spot
             place, location = spot.label, Location(spot.function, spot.file, spot.line)
-        elif verdict.finding is not None and verdict.finding.construct is not None:
-            location = typical.location(verdict.finding.construct)
-            place = location.label()
+        elif verdict.finding is not None and (found_at := typical.place_of(verdict.finding)) != UNKNOWN:
+            place, location = found_at.label(), found_at
     return NumberOfThreads(
         point=point,
         spreads={

@@ -28,6 +28,7 @@ from ompass.elf import (
     code_between,
     dynamic_symbols,
     imported_functions,
+    known_functions,
     read_facts,
     read_functions,
     symbols_like,
@@ -191,7 +192,4 @@ class Offloads:
 
     @cached_property
     def _functions(self) -> FunctionTable:
-        try:
-            return read_functions(self._path)
-        except NotElfError:
-            return FunctionTable((), ())
+        return known_functions(self._path)

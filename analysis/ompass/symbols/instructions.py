@@ -146,15 +146,36 @@ class Instructions:
             self._known[address] = self._classify(address)
         return self._known[address]
 
-    def _classify(self, address: int) -> str:
+    def update_before(self, address: int) -> int:
+        """Returns the address of the atomic update whose time a sample at `address` measures.
+
+        An interrupt waits until an update ends, so its sample names the next instruction. Returns `address`
+        if the last instruction before it is no update.
+        """
+        found = self._place_of(address)
+        if found is None:
+            return address
+        begin, steps, place = found
+        around = self._loop_around(begin, steps, place)
+        scope, at = (around[1].steps, place - around[0]) if around else (steps, place)
+        before = _suspects(scope, at)[0] if around or place else at
+        return scope[before].address if before != at and scope[before].is_atomic else address
+
+    def _place_of(self, address: int) -> tuple[int, list[_Step], int] | None:
+        """Returns the start of the function, its steps, and the place of an address among them."""
         bounds = self._function_at(address) if self._decoder is not None else None
         if bounds is None or not 0 < bounds[1] - bounds[0] <= _MOST_CODE:
-            return UNKNOWN
+            return None
         steps = self._steps(*bounds)
         place = next((k for k, s in enumerate(steps) if s.address <= address < s.end), None)
-        if place is None:
+        return None if place is None else (bounds[0], steps, place)
+
+    def _classify(self, address: int) -> str:
+        known = self._place_of(address)
+        if known is None:
             return UNKNOWN
-        found = self._loop_around(bounds[0], steps, place)
+        begin, steps, place = known
+        found = self._loop_around(begin, steps, place)
         loop = found[1] if found else None
         if loop is not None and loop.waits:
             return WAITING

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final, TypeVar
 
 from ompass.model import Module
-from ompass.symbols.location import Location
+from ompass.symbols.location import BlockingCall, Location
 from ompass.symbols.unwinder import Rules, parse_rules, rules_text
 
 NAMES_FILE: Final = "names.json.gz"
@@ -51,13 +51,15 @@ class Answers:
     criticals: dict[Address, str | None] = field(default_factory=dict)
     rules: dict[Address, Rules | None] = field(default_factory=dict)
     behaviours: dict[Address, str] = field(default_factory=dict)
+    updates: dict[Address, int] = field(default_factory=dict)  # addresses of atomic updates
+    blocking: dict[Address, tuple[BlockingCall, ...]] = field(default_factory=dict)  # by construct
     lines: dict[str, Mapping[int, str]] = field(default_factory=dict)  # of source files, by number
 
     def forget(self, module: int) -> None:
         """Removes all answers about a module."""
         self.modules.pop(module, None)
         tables: tuple[dict[Address, Any], ...] = (
-            self.calls, self.code, self.criticals, self.rules, self.behaviours
+            self.calls, self.code, self.criticals, self.rules, self.behaviours, self.updates, self.blocking
         )  # fmt: skip
         for table in tables:
             for key in [key for key in table if key[0] == module]:
@@ -147,6 +149,8 @@ class _Writer:
             "criticals": self._rows(found.criticals, self._text_or_none),
             "rules": self._rows(found.rules, self._rule),
             "behaviours": self._rows(found.behaviours, self._texts.number),
+            "updates": self._rows(found.updates, int),
+            "blocking": self._rows(found.blocking, self._blocking),
             "lines": [
                 [self._texts.number(file), first, lines]
                 for file, of_file in sorted(found.lines.items())
@@ -176,6 +180,9 @@ class _Writer:
             steps = [b - a for a, b in zip([0, *addresses], addresses, strict=False)]
             rows.append([module, steps, [form(answers[module, address]) for address in addresses]])
         return rows
+
+    def _blocking(self, calls: tuple[BlockingCall, ...]) -> list[list[int]]:
+        return [[call.address, *map(self._texts.number, (call.name, call.kind))] for call in calls]
 
     def _frame(self, location: Location) -> int:
         texts = self._texts.number
@@ -217,7 +224,7 @@ class _Reader:
                 f"version {VERSION}",
                 is_newer=True,
             )
-        self._content = content
+        self._content = {"updates": [], "blocking": [], **content}  # earlier versions of ompass lack these
         self._modules = modules
         self._texts = [_checked(text, str) for text in content["texts"]]
         self._known: dict[int, ModuleNames] = {}
@@ -238,6 +245,8 @@ class _Reader:
             criticals=dict(self._rows("criticals", lambda n, _: None if n == -1 else self._text(n))),
             rules=dict(self._rows("rules", lambda n, _: None if n == -1 else rules[_place(n)])),
             behaviours=dict(self._rows("behaviours", lambda n, _: self._text(n))),
+            updates=dict(self._rows("updates", lambda n, _: _place(n))),
+            blocking=dict(self._rows("blocking", lambda calls, _: tuple(map(self._blocking, calls)))),
             lines=self._lines(),
         )
 
@@ -251,6 +260,10 @@ class _Reader:
 
     def _text(self, number: Any) -> str:
         return self._texts[_place(number)]
+
+    def _blocking(self, call: list[Any]) -> BlockingCall:
+        address, name, kind = call
+        return BlockingCall(_place(address), self._text(name), self._text(kind))
 
     def _frame(self, number: Any, outer: Iterable[Any], address: Address) -> Location:
         function, file, line = self._content["frames"][_place(number)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Final, NamedTuple
 
 from ompass.symbols.names import compact_name
 
@@ -41,6 +41,15 @@ class Location:
 
 
 UNKNOWN = Location("", "", 0)
+
+
+class BlockingCall(NamedTuple):
+    """A call that may put a thread to sleep."""
+
+    address: int  # ELF virtual address of the call
+    name: str  # of the called function
+    kind: str  # SLEEP, WAIT, LOCK, DISK or IO
+
 
 _LARGEST_BYTES: Final = 8 << 20
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ompass.elf import FunctionTable, NotElfError, read_facts, read_functions
+from ompass.elf import FunctionTable, NotElfError, known_functions, read_facts
 from ompass.system import answer_of
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _LLVM_VERSIONS = range(30, 13, -1)
 _FARTHEST_BYTES = 1024  # search this far back for the line of an instruction without a line
+_LONGEST_BODY = 8192  # bytes of a construct's body to search for its first line
+_FLANG_BODY = "..omp_par"  # part of the names of functions that flang makes of constructs
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +61,7 @@ class Lookup:
         if frames:
             return frames
         if self._table is None:
-            try:
-                self._table = read_functions(self._path)
-            except NotElfError:
-                self._table = FunctionTable((), ())
+            self._table = known_functions(self._path)
         name = self._table.at(address)
         return (Frame(name, "", 0),) if name else ()
 
@@ -89,6 +88,22 @@ class Lookup:
             if same[0].line and [frame.symbol for frame in same] == symbols:
                 return (same[0], *frames[1:])
         return frames
+
+    def of_call(self, address: int) -> tuple[Frame, ...]:
+        """Returns frames; a call without a line, in flang's body of a construct, gets the body's first line.
+
+        The body includes the construct itself, whose line is at the end of the body's code.
+        """
+        frames = self(address)
+        if not frames or any(frame.line for frame in frames) or _FLANG_BODY not in frames[-1].symbol:
+            return frames
+        lines = []
+        for behind in range(address, address + _LONGEST_BODY):
+            found = self(behind)
+            if found and found[-1].symbol != frames[-1].symbol:
+                break
+            lines += [found[-1].line] if found and found[-1].line else []
+        return (*frames[:-1], replace(frames[-1], line=min(lines))) if lines else frames
 
 
 def split_dwarf_of(path: Path) -> SplitDwarf | None:

@@ -14,10 +14,11 @@ from typing import Any, TypeVar
 
 from ompass.elf import NotElfError, imported_symbols
 from ompass.model import Module
+from ompass.symbols.blocking_calls import BlockingCalls
 from ompass.symbols.call_arguments import GccBodies, Offloads, critical_name
 from ompass.symbols.debugfiles import DEBUG_ROOTS, find_debug_file
 from ompass.symbols.instructions import Instructions
-from ompass.symbols.location import Location
+from ompass.symbols.location import BlockingCall, Location
 from ompass.symbols.lookup import Frame, Lookup, split_dwarf_of
 from ompass.symbols.names import readable_name
 from ompass.symbols.unwinder import FrameTable, Rules
@@ -69,10 +70,17 @@ class ModuleFile:
 
     def behaviour(self, address: int, machine: str) -> str:
         """Returns the behaviour of an instruction, as Instructions.behaviour()."""
+        return self._decoded(machine).behaviour(address)
+
+    def update_before(self, address: int, machine: str) -> int:
+        """Returns the address of an atomic update, as Instructions.update_before()."""
+        return self._decoded(machine).update_before(address)
+
+    def _decoded(self, machine: str) -> Instructions:
         if self._instructions is None:
             path, functions = Path(self._module.path), self._table.function_at
             self._instructions = Instructions(machine, path, functions)
-        return self._instructions.behaviour(address)
+        return self._instructions
 
     @_remembered
     def critical_name(self, offset: int) -> str | None:
@@ -96,6 +104,17 @@ class ModuleFile:
             )
             for frame in frames or (Frame("", "", 0),)
         )
+
+    @_remembered
+    def blocking_calls(self, offset: int) -> tuple[BlockingCall, ...]:
+        """Returns calls in a construct that may put a thread to sleep; their names have no parameters."""
+        found = self._blocking.of_construct(offset) if self._blocking else ()
+        return tuple(call._replace(name=readable_name(call.name).partition("(")[0]) for call in found)
+
+    @cached_property
+    def _blocking(self) -> BlockingCalls | None:
+        path = Path(self._module.path)  # as in critical_name()
+        return BlockingCalls(path) if self.found.path == path else None
 
     @cached_property
     def _offloads(self) -> Offloads | None:
@@ -124,7 +143,7 @@ class ModuleFile:
         if self.lookup is None:
             return ()
         # The recorded address is the call's return address, which may belong to the next statement.
-        frames = self.lookup(offset - 1)
+        frames = self.lookup.of_call(offset - 1)
         body = self._bodies.body_of(offset) if frames and self._bodies else 0
         found = self.lookup(body) if body else ()
         if not found or not found[-1].line:

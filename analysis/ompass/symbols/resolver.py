@@ -17,7 +17,7 @@ from ompass.model import LOOPS, WAIT_KINDS, Definition, Module, Run
 from ompass.runtime_names import runtime_kind
 from ompass.symbols.kept import NAMES_FILE, Address, Answers, DamagedNamesError, ModuleNames, read_names
 from ompass.symbols.libraries import may_create_tasks
-from ompass.symbols.location import UNKNOWN, Location
+from ompass.symbols.location import UNKNOWN, BlockingCall, Location
 from ompass.symbols.unwinder import Rules
 from ompass.units import plural
 
@@ -166,6 +166,29 @@ class Resolver:
             self.answers.behaviours,
             (module, address),
             lambda module, address: self._file_of(module).behaviour(address, machine),
+            self._is_own,
+        )
+
+    def update_before(self, module: int, address: int, machine: str) -> int:
+        """Returns the address of an atomic update, as Instructions.update_before()."""
+        if not self._knows(module):
+            return address
+        return self._answer(
+            self.answers.updates,
+            (module, address),
+            lambda module, address: self._file_of(module).update_before(address, machine),
+            self._is_own,
+        )
+
+    def blocking_calls(self, definition: Definition) -> tuple[BlockingCall, ...]:
+        """Returns calls in a construct that may put a thread to sleep, of the likeliest kind."""
+        module, offset = definition.module, definition.offset
+        if not self._knows(module) or offset <= 0:
+            return ()
+        return self._answer(
+            self.answers.blocking,
+            (module, offset),
+            lambda module, offset: self._file_of(module).blocking_calls(offset),
             self._is_own,
         )
 

@@ -12,7 +12,7 @@ program blocked_loop
   do i = 1, 300
     call compute_us(300d0)
 #ifndef CURED
-    call sleep_us(3000)
+    call sleep_us(3000) ! HOT
 #endif
   end do
   !$omp end parallel do

@@ -36,7 +36,7 @@ int main() {
             char byte = 'q';
             compute_us(600);
             const bool asks = i % kTasksPerQuestion == 0;
-            if (asks && (write(ask[k][1], &byte, 1) != 1 || read(answer[k][0], &byte, 1) != 1)) exit(1);
+            if (asks && (write(ask[k][1], &byte, 1) != 1 || read(answer[k][0], &byte, 1) != 1)) exit(1); // HOT
         }
     }
 }

@@ -11,7 +11,7 @@ int main(void) {
         {
             compute_us(400);
 #ifndef CURED
-            usleep(3500);
+            usleep(3500); // HOT
 #endif
         }
     }

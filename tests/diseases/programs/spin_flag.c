@@ -17,7 +17,7 @@ int main(void) {
 #pragma omp atomic write
                 prepared = step;
             } else {
-                for (int seen = 0; seen < step;) {
+                for (int seen = 0; seen < step;) { // HOT
 #pragma omp atomic read
                     seen = prepared; // HOT
                 }
