@@ -17,7 +17,7 @@ from ompass.metrics.facts import Evidence, Facts, evidence
 from ompass.metrics.processors import processor_time
 from ompass.model import WAIT_KINDS
 from ompass.sampled import DISK, IO, LOCK, SLEEP, WAIT
-from ompass.samples.metrics import Line, SleepingPlace
+from ompass.samples.metrics import SleepingPlace, samples_by_line
 from ompass.units import count, duration, percent, plural
 
 _MOST_SLEEPING: Final = 3  # calls to name that may put a thread to sleep
@@ -446,12 +446,9 @@ def blocked(facts: Facts) -> Iterator[Evidence]:
 
 def _where_they_sleep(facts: Facts, construct: int | None) -> tuple[SleepingPlace, ...]:
     """Returns the calls in a construct that may have put threads to sleep, the likeliest first."""
-    samples: Counter[Line] = Counter()
-    for sample in facts.samples:
-        if (line := sample.own_line) is not None:
-            samples[line] += sample.weight
+    samples = samples_by_line(facts.samples)
     places = facts.sleeping_places.get(construct, ()) if construct is not None else ()
-    return tuple(sorted(places, key=lambda place: -samples[place.line]))
+    return tuple(sorted(places, key=lambda place: -samples.get((place.line.file, place.line.line), 0)))
 
 
 def _calls(places: Sequence[SleepingPlace]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from ompass.metrics import thresholds
@@ -16,8 +16,7 @@ from ompass.metrics.processors import (
 )
 from ompass.metrics.waits import LoopTotals, WaitTotals
 from ompass.model import LOCKS, OUTSIDE, UNSHARED_LOOPS, Run, SystemUse, share
-from ompass.sampled import FIXED, MEMORY_USE, OWN, RUNTIME
-from ompass.samples.metrics import Line, LocatedSample, Owner
+from ompass.samples.metrics import Line, LocatedSample, Owner, main_use_of_memory, shared_line
 from ompass.units import count, duration, percent, plural
 
 
@@ -132,21 +131,7 @@ def _what_ran(facts: Facts) -> tuple[str, Line | None]:
     words = f"; {percent(n / n_samples)} of its samples are in {function}, most of them at {hottest.place}"
     if 2 * counts[hottest] >= n_samples:
         return words, hottest
-    return words, _shared_line(serial, thresholds.SERIAL_LINE * n_samples) or hottest
-
-
-def _shared_line(samples: Sequence[LocatedSample], least: float) -> Line | None:
-    """Returns the innermost line that is in the calls of at least `least` samples; None if there is none."""
-    counts: Counter[Line] = Counter()
-    for sample in samples:
-        for line in {call for call in sample.calls if call.line and call.library == OWN}:
-            counts[line] += sample.weight
-    shared = {line for line, n in counts.items() if n >= least}
-    innermost: Counter[Line] = Counter()
-    for sample in samples:
-        if (found := next((call for call in sample.calls if call in shared), None)) is not None:
-            innermost[found] += sample.weight
-    return max(innermost, key=lambda line: innermost[line], default=None)
+    return words, shared_line(serial, thresholds.SERIAL_LINE * n_samples) or hottest
 
 
 def _are_sampled(facts: Facts, n_samples: int, ns: int) -> bool:
@@ -512,7 +497,7 @@ def _faults(
 ) -> Evidence:
     """Returns the evidence of page faults; `touching` are the samples of the code that caused them."""
     use = use or SystemUse()
-    line, part = _main_use_of_memory(touching)
+    line, part = main_use_of_memory(touching, thresholds.TOUCHING_SAMPLES)
     most = f"; {percent(part)} of the samples of memory use are at this line" if line else ""
     return evidence(
         f"the kernel handled {plural(use.n_minor_faults, 'page fault')}, which are mostly the first touches "
@@ -527,22 +512,6 @@ def _faults(
 
 
 _OF_TASKS: Final = ("task", "kernel")
-
-
-def _main_use_of_memory(samples: Iterable[LocatedSample]) -> tuple[Line | None, float]:
-    """Returns the line with most uses of memory, and its part of them; no line if it has less than half.
-
-    The kernel takes no samples while it handles page faults, so the line with most uses of memory represents
-    them.
-    """
-    lines: Counter[Line | None] = Counter()
-    for sample in samples:
-        if sample.behaviour in (FIXED, MEMORY_USE) or sample.library not in (OWN, RUNTIME):
-            lines[sample.own_line] += sample.weight
-    line, n = max(lines.items(), key=lambda item: item[1], default=(None, 0))
-    if n < thresholds.TOUCHING_SAMPLES or 2 * n < lines.total():
-        return None, 0.0
-    return line, share(n, lines.total())
 
 
 def _faulting_ns(use: SystemUse | None) -> int:

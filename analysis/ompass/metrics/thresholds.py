@@ -234,6 +234,9 @@ LOADS_SHARE = 0.1
 LEAST_SAMPLES = 10
 """Fewer samples of a part of a run allow no conclusion about the part."""
 
+BLAMED_SHARE: Final = 0.25
+"""A finding names the line that allocates, and not one that releases, if allocations are this part."""
+
 TOUCHING_SAMPLES: Final = 5
 """A line causes page faults if it has half of the samples of memory use, and at least this number."""
 

@@ -33,22 +33,28 @@ class _Part:
         return self.share * facts.processor.work_running_ns
 
 
-def _part(facts: Facts, condition: Callable[[LocatedSample], bool]) -> _Part:
+def _part(
+    facts: Facts,
+    condition: Callable[[LocatedSample], bool],
+    is_blamed: Callable[[LocatedSample], bool] = lambda _: True,
+) -> _Part:
+    """Returns the part of the work with this condition. Its line has the most blamed samples."""
     n_all = 0
     constructs: Counter[int] = Counter()
     lines: Counter[Line | None] = Counter()
-    releases: Counter[Line | None] = Counter()
+    blamed: Counter[Line | None] = Counter()
     for sample in facts.samples:
         if sample.owner.kind not in WORKING:
             continue
         n_all += sample.weight
         if condition(sample):
             constructs[sample.owner.construct] += sample.weight
-            (releases if _releases(sample) else lines)[sample.own_line] += sample.weight
+            lines[sample.own_line] += sample.weight
+            if is_blamed(sample):
+                blamed[sample.own_line] += sample.weight
     n = constructs.total()
-    # The place to change is where memory is allocated, even if its release takes longer.
-    blamed = lines if 4 * lines.total() >= n else lines + releases
-    line, n_of_line = max(blamed.items(), key=lambda item: item[1], default=(None, 0))
+    chosen = blamed if blamed.total() >= thresholds.BLAMED_SHARE * n else lines
+    line, n_of_line = next(iter(chosen.most_common(1)), (None, 0))
     return _Part(
         n,
         share(n, n_all),
@@ -63,9 +69,7 @@ _RELEASE: Final = re.compile(r"\w*free\w*|operator delete.*")
 
 def _releases(sample: LocatedSample) -> bool:
     """True if a sample in the memory allocator releases memory."""
-    return sample.library == MEMORY and any(
-        _RELEASE.fullmatch(call.function) for call in sample.calls if call.library != OWN
-    )
+    return any(_RELEASE.fullmatch(call.function) for call in sample.calls if call.library != OWN)
 
 
 def _judged(
@@ -109,7 +113,8 @@ def atomic_contention(facts: Facts) -> Iterator[Evidence]:
 
 def allocator(facts: Facts) -> Iterator[Evidence]:
     """Yields the memory allocator, if it takes much of the work."""
-    part = _part(facts, lambda sample: sample.library == MEMORY)
+    # The place to change is where memory is allocated, even if its release takes longer.
+    part = _part(facts, lambda sample: sample.library == MEMORY, lambda sample: not _releases(sample))
     # Threads sleep at the allocator's lock.
     lost_ns = part.lost_ns(facts) + part.share * facts.processor.work_blocked_ns
     where = "in the memory allocator (malloc, free, new, delete)"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
 from ompass.model import share
-from ompass.sampled import FIXED, MEMORY_USE, OWN, TOOL
+from ompass.sampled import FIXED, MEMORY_USE, OWN, RUNTIME, TOOL
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -69,12 +69,17 @@ class LocatedSample:
     behaviour: str = ""  # behaviour of the instruction, as in symbols.instructions
 
     @property
+    def own_calls(self) -> tuple[Line, ...]:
+        """The calls in the program's own code with known lines, innermost first."""
+        return tuple(call for call in self.calls if call.line and call.library == OWN)
+
+    @property
     def own_line(self) -> Line | None:
         """The innermost line of the program's own code; None if there is none or lines are unknown.
 
         Prefers lines of the program's own files to functions of system headers, such as templates.
         """
-        own = [call for call in self.calls if call.line and call.library == OWN]
+        own = self.own_calls
         return next((call for call in own if not is_system_header(call.file)), own[0] if own else None)
 
     @property
@@ -159,6 +164,37 @@ def main_work(samples: Iterable[LocatedSample]) -> tuple[MainWork | None, int]:
     hottest = max(inside, key=lambda line: lines[line])
     fixed, memory = (share(behaviours[file, function, kind], n) for kind in (FIXED, MEMORY_USE))
     return MainWork(hottest, share(in_function, n), share(lines[hottest], n), fixed, memory), n
+
+
+def main_use_of_memory(samples: Iterable[LocatedSample], least: int) -> tuple[Line | None, float]:
+    """Returns the line with most uses of memory, and its part of them; no line if it has less
+    than half, or fewer than `least` samples.
+
+    The kernel takes no samples while it handles page faults, so the line with most uses of memory represents
+    them.
+    """
+    lines: Counter[Line | None] = Counter()
+    for sample in samples:
+        if sample.behaviour in (FIXED, MEMORY_USE) or sample.library not in (OWN, RUNTIME):
+            lines[sample.own_line] += sample.weight
+    line, n = max(lines.items(), key=lambda item: item[1], default=(None, 0))
+    if n < least or 2 * n < lines.total():
+        return None, 0.0
+    return line, share(n, lines.total())
+
+
+def shared_line(samples: Sequence[LocatedSample], least: float) -> Line | None:
+    """Returns the innermost line that is in the calls of at least `least` samples; None if there is none."""
+    counts: Counter[Line] = Counter()
+    for sample in samples:
+        for line in set(sample.own_calls):
+            counts[line] += sample.weight
+    shared = {line for line, n in counts.items() if n >= least}
+    innermost: Counter[Line] = Counter()
+    for sample in samples:
+        if (found := next((call for call in sample.calls if call in shared), None)) is not None:
+            innermost[found] += sample.weight
+    return max(innermost, key=lambda line: innermost[line], default=None)
 
 
 RECORDING: Final = "recording"

@@ -174,9 +174,7 @@ def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> NumberOfThreads:
             causes=causes,
         )
         verdict = diagnose(point, evidence)
-        # The runtime's time belongs to a construct, if a finding names one, and not to a line that calls it.
-        is_of_construct = verdict.kind == "runtime" and verdict.finding is not None
-        if verdict.line is not None and not is_of_construct:
+        if verdict.line is not None:
             spot = verdict.line.spot
             place, location = spot.label, Location(spot.function, spot.file, spot.line)
         elif verdict.finding is not None and (found_at := typical.place_of(verdict.finding)) != UNKNOWN:

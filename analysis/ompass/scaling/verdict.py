@@ -134,7 +134,8 @@ def diagnose(point: ScalingPoint, evidence: Evidence) -> Verdict:
         else (),
         losses=found,
         finding=finding,
-        line=cause.line if cause else None,
+        # The runtime's time belongs to a construct, if a finding names one, and not to a line that calls it.
+        line=cause.line if cause and not (kind == "runtime" and finding) else None,
     )
 
 

@@ -97,9 +97,11 @@ class Lookup:
         frames = self(address)
         if not frames or any(frame.line for frame in frames) or _FLANG_BODY not in frames[-1].symbol:
             return frames
+        if not self._native:  # other ways start a program for each address
+            return frames
         lines = []
         for behind in range(address, address + _LONGEST_BODY):
-            found = self(behind)
+            found = self._native(behind)
             if found and found[-1].symbol != frames[-1].symbol:
                 break
             lines += [found[-1].line] if found and found[-1].line else []
