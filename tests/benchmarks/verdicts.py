@@ -48,7 +48,7 @@ class Outcome:
     check_verdict: str
     because: str
     rounds: int
-    compare: str  # verdict on the time
+    compare: str  # verdict of the comparison
     different: tuple[str, ...]  # figures that compare called different
     times_ns: tuple[tuple[int, int], ...]  # of each round: before, after
     load: float  # of the machine, before the pair
@@ -76,8 +76,7 @@ def try_pair(kind: str, more: bool, options: argparse.Namespace, folder: Path) -
         statuses=(0, 1, 2),
     )  # fmt: skip
     report = json.loads(checked.stdout)
-    compared: Any = json.loads(ompass("compare", "--json", runs / "before", runs / "after").stdout)
-    changes = compared["compared"][0]["changes"]
+    compared: Any = json.loads(ompass("compare", "--json", runs / "before", runs / "after").stdout)["compared"][0]
     return Outcome(
         kind=kind,
         more=more,
@@ -85,10 +84,10 @@ def try_pair(kind: str, more: bool, options: argparse.Namespace, folder: Path) -
         check_verdict=report["verdict"],
         because=report["because"],
         rounds=report["runs_after"],
-        compare=changes[0]["verdict"],
+        compare=compared["verdict"],
         different=tuple(
             " ".join(filter(None, (c["figure"], (c["construct"] or {}).get("label"))))
-            for c in changes
+            for c in compared["changes"]
             if c["verdict"] in ("more", "less")
         ),
         times_ns=tuple(

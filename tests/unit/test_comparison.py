@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import median
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from made_runs import MS, construct, definition, made_run, team
-from ompass.comparison.content import compare_sides, side_of
+from ompass.comparison.content import WORK_ON_PROCESSORS, Compared, compare_sides, side_of
 from ompass.comparison.metrics import SIGNIFICANT_P, Change, Repeat, changes, counts, in_rounds
 from ompass.comparison.report import brief_comparison, comparison_report, headline, judgement
 from ompass.metrics import thresholds
@@ -85,11 +86,39 @@ def test_the_judgement_is_one_sentence_without_statistics(
     before: Sequence[int], after: Sequence[int], words: str
 ) -> None:
     change = in_series(before, after)[0]
-    one: Any = SimpleNamespace(time=change, n_before=len(before), n_after=len(after))
+    one: Any = SimpleNamespace(time=change, deciding=change, n_before=len(before), n_after=len(after))
     said = judgement(one)
     assert words in said, said
     assert "p =" not in said
     assert ("slower" in said or "faster" in said) == (change.verdict in ("more", "less"))
+
+
+def test_a_certain_change_of_the_work_decides_if_the_time_may_be_chance() -> None:
+    rounds = range(20)
+
+    def compared(work_after: int, time_after: int = 1000) -> Compared:
+        def repeats(side: int, time_ns: int, work_ns: int) -> list[Repeat[Any]]:
+            # Preemption makes the time of each second run of a side half as long again, but not its work.
+            return [
+                replace(
+                    repeat(time_ns * (3 if (k + side) % 2 else 2), start_ns=2 * k + side),
+                    further={WORK_ON_PROCESSORS: 1000 * work_ns + k},
+                )
+                for k in rounds
+            ]
+
+        return Compared(2, 2, 20, 20, changes(repeats(0, 1000, 1000), repeats(1, time_after, work_after)))
+
+    more = compared(1030)
+    assert more.time.verdict == "same"
+    assert more.deciding.figure == "work on processors" and more.deciding.verdict == "more"
+    assert judgement(more).startswith("3.0% more work, +")
+    assert "with 98% certainty, without preempted time; the time itself: " in judgement(more)
+    assert "which may be chance" in judgement(more)
+    assert compared(1000).deciding.figure == "time", "equal work decides nothing"
+    assert compared(1003).deciding.figure == "time", "a difference below the minimum decides nothing"
+    slower = compared(1030, 2000)
+    assert slower.deciding is slower.time, "the time decides if it certainly changed"
 
 
 def test_the_minimum_difference_depends_on_the_order_of_the_runs() -> None:

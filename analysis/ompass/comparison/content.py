@@ -76,6 +76,18 @@ class Compared:
     def time(self) -> Change[Place]:
         return self.changes[0]
 
+    @property
+    def deciding(self) -> Change[Place]:
+        """The change that decides: the time, or the work on processors if only the work certainly differs.
+
+        Other programs make the time vary, but not this work.
+        """
+        if self.time.verdict == "same":
+            for change in self.changes:
+                if change.figure == WORK_ON_PROCESSORS and change.verdict in ("more", "less"):
+                    return change
+        return self.time
+
 
 @dataclass(frozen=True, slots=True)
 class ComparisonContent:

@@ -41,16 +41,11 @@ def times(one: Compared) -> str:
 
 
 def judgement(one: Compared) -> str:
-    """Returns the relative change of the time, and its certainty."""
+    """Returns the relative change of the time, and its certainty; before it, a certain change of the work."""
     time = one.time
-    change = (time.ratio or 0.0) - 1
-    size = (
-        f"{percent(abs(change))} {'more' if change > 0 else 'less'} time"
-        if time.before_median
-        else "no time before"
-    )
+    size = _size(time, "time") if time.before_median else "no time before"
     n_runs = f"{one.n_before} against {plural(one.n_after, 'run')}"
-    return {
+    of_time = {
         "more": f"slower: {size}{_certain(time)} ({n_runs})",
         "less": f"faster: {size}{_certain(time)} ({n_runs})",
         "same": f"{size}, which may be chance: the runs of a side differ as much ({n_runs})",
@@ -61,6 +56,15 @@ def judgement(one: Compared) -> str:
         else f"{size}, which may be chance: a side has a single run",
         "noise": f"{size}, which may be chance: single runs differ by up to {minimum_text(time)}",
     }[time.verdict]
+    if one.deciding is time:
+        return of_time
+    work = one.deciding
+    return f"{_size(work, 'work')}{_certain(work)}, without preempted time; the time itself: {of_time}"
+
+
+def _size(change: Change[Place], name: str) -> str:
+    relative = (change.ratio or 0.0) - 1
+    return f"{percent(abs(relative))} {'more' if relative > 0 else 'less'} {name}"
 
 
 def _certain(time: Change[Place]) -> str:
@@ -116,6 +120,7 @@ def comparison_report(content: ComparisonContent) -> Report:
                     "runs_before": one.n_before,
                     "runs_after": one.n_after,
                     "alternating": one.alternating,
+                    "verdict": one.deciding.verdict,
                     "headline": headline(one),
                     "counts": counts_table(one.counts),
                     "changes": _changes("", one.changes),
