@@ -76,7 +76,7 @@ def try_pair(kind: str, more: bool, options: argparse.Namespace, folder: Path) -
         statuses=(0, 1, 2),
     )  # fmt: skip
     report = json.loads(checked.stdout)
-    compared: Any = json.loads(ompass("compare", "--json", runs / "before", runs / "after").stdout)["compared"][0]
+    (compared,) = json.loads(ompass("compare", "--json", runs / "before", runs / "after").stdout)["compared"]
     return Outcome(
         kind=kind,
         more=more,

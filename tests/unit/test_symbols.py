@@ -222,6 +222,7 @@ def test_a_call_without_a_line_gets_the_first_line_of_flangs_body(
         0x20: (Frame("cg", "/src/a.f90", 5), Frame(name, "/src/a.f90", 14)),
         0x30: (Frame(name, "/src/a.f90", 9),),
         0x38: (Frame(name, "/src/a.f90", 12),),
+        0x3C: (Frame(name, "/src/a.f90", 11),),
         0x40: (Frame("next", "/src/a.f90", 1),),
         0x50: (Frame(name, "/src/a.f90", 2),),  # of another function with this name
     }
@@ -230,4 +231,23 @@ def test_a_call_without_a_line_gets_the_first_line_of_flangs_body(
     lookup = Lookup(tmp_path / "program", True)
     assert lookup.of_call(0x10) == (Frame(name, "/src/a.f90", line),)
     assert lookup.of_call(0x38) == code[0x38]
+    assert lookup.of_body(0x10) == (Frame(name, "/src/a.f90", line),)
+    assert lookup.of_body(0x38)[0].line == (11 if line else 12)
     assert lookup.of_call(0x60) == ()
+
+
+def test_lines_before_a_loop_of_flang_are_not_its_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def line_of(*lines: int) -> int:
+        code = {k: (Frame("_QQmain..omp_par", "/src/a.f90", line),) for k, line in enumerate(lines, 1)}
+        monkeypatch.setattr(
+            lookup_module, "_symbolic_lookup", lambda _: lambda address: code.get(address, ())
+        )
+        monkeypatch.setattr(lookup_module, "_external_tool", lambda: None)
+        return Lookup(tmp_path / "program", True).of_body(1)[0].line
+
+    assert line_of(0, 9, 10, 11, 0, 13, 0, 11) == 11, "the loop's line is at its end, too"
+    assert line_of(0, 9, 10, 11, 12, 13, 13, 0) == 9, "no line near the first one repeats"
+    assert line_of(0, 8, 11, 0, 11) == 8, "the repeated line is too far away"
+    assert line_of(0, 0) == 0

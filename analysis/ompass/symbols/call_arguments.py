@@ -6,9 +6,10 @@ Reads these addresses from the instructions before a call:
 - The name of a critical section. The runtime reports the place of a critical construct, but not its name.
   Each name has a variable, such as `.gomp_critical_user_NAME.var`, whose address the code passes. For unnamed
   sections, the name is empty (clang, flang), or there is no variable: gcc then calls GOMP_critical_start.
-- The function into which gcc moved the body of a construct. gcc gives no line to the calls that start the
-  parallel regions and tasks of C programs. Such a call inherits the line of the code before it, even of an
-  inlined function. The body begins at the line of the construct, or of its first statement.
+- The function into which gcc or flang moved the body of a construct. gcc gives no line to the calls that
+  start the parallel regions and tasks of C programs. Such a call inherits the line of the code before it,
+  even of an inlined function. The body begins at the line of the construct, or of its first statement. flang
+  gives the calls that start regions the line of a declaration. The least line of the body is the construct's.
 - The line of a target construct with a kernel. clang gives the call that launches a kernel no line, or the
   line of a neighbour. The call passes the address of a symbol, such as
   `.__omp_offloading_fe00_59c01b_main_l22.region_id`, that contains the line.
@@ -20,7 +21,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from ompass.elf import (
     FunctionTable,
@@ -33,6 +34,7 @@ from ompass.elf import (
     read_functions,
     symbols_like,
 )
+from ompass.symbols.lookup import FLANG_BODY
 
 FIRST, THIRD = 7, 2  # registers of the first and third argument: rdi, rdx
 _NEAR: Final = 40  # bytes before a call that contain its arguments
@@ -106,41 +108,58 @@ def critical_name(path: Path, offset: int) -> str | None:
     return names.pop() if len(names) == 1 else None
 
 
-_BODY: Final = "._omp_fn."
-_STARTS: Final = re.compile(
-    r"GOMP_(parallel|task|teams_reg)|GOMP_parallel_(loop|sections)\w*|GOMP_taskloop\w*"
-)
 _CALL: Final = 0xE8  # the first of the five bytes of an x86-64 call
 
 
-class GccBodies:
-    """The calls of one file that start constructs."""
+class _Start(NamedTuple):
+    """How a compiler's code starts constructs."""
+
+    functions: re.Pattern[str]  # of the runtime
+    register: int  # of the argument that is the body
+    body: str  # part of the names of bodies
+
+
+_STARTS: Final = (
+    _Start(
+        re.compile(r"GOMP_(parallel|task|teams_reg)|GOMP_parallel_(loop|sections)\w*|GOMP_taskloop\w*"),
+        FIRST,
+        "._omp_fn.",
+    ),
+    _Start(re.compile(r"__kmpc_fork_call(_if)?"), THIRD, FLANG_BODY),
+)
+
+
+class Bodies:
+    """The calls of one file that start constructs of gcc, or regions of flang."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def body_of(self, offset: int) -> int:
         """Returns the address of the body that the call returning to `offset` passes; 0 if unknown."""
-        if not self._bodies:
+        if not any(self._bodies):
             return 0
         try:
             call = code_between(self._path, offset - 5, offset)
             if not call or call[0] != _CALL:
                 return 0
             stub = offset + int.from_bytes(call[1:], "little", signed=True)
-            if not _STARTS.fullmatch(self._stubs.get(stub, "")):
-                return 0
-            body = passed_address(self._path, offset, FIRST)
+            name = self._stubs.get(stub, "")
+            for start, bodies in zip(_STARTS, self._bodies, strict=True):
+                if bodies and start.functions.fullmatch(name):
+                    body = passed_address(self._path, offset, start.register)
+                    return body if body in bodies else 0
         except NotElfError:
-            return 0
-        return body if body in self._bodies else 0
+            pass
+        return 0
 
     @cached_property
-    def _bodies(self) -> frozenset[int]:
+    def _bodies(self) -> tuple[frozenset[int], ...]:
+        """The bodies of each compiler, in the order of _STARTS."""
         try:
-            return frozenset(symbols_like(self._path, _BODY))
+            return tuple(frozenset(symbols_like(self._path, start.body)) for start in _STARTS)
         except NotElfError:
-            return frozenset()
+            return ()
 
     @cached_property
     def _stubs(self) -> dict[int, str]:

@@ -8,11 +8,13 @@ llvm-symbolizer or addr2line, else symbols only), and the choice of a line for c
 from __future__ import annotations
 
 import functools
+import itertools
 import shutil
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ompass.elf import FunctionTable, NotElfError, known_functions, read_facts
 from ompass.system import answer_of
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
 _LLVM_VERSIONS = range(30, 13, -1)
 _FARTHEST_BYTES = 1024  # search this far back for the line of an instruction without a line
 _LONGEST_BODY = 8192  # bytes of a construct's body to search for its first line
-_FLANG_BODY = "..omp_par"  # part of the names of functions that flang makes of constructs
+_LINES_BEFORE = 2  # lines before a construct that code in its body may have
+FLANG_BODY: Final = "..omp_par"
+"""Part of the names of the functions that flang makes of constructs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,22 +94,38 @@ class Lookup:
         return frames
 
     def of_call(self, address: int) -> tuple[Frame, ...]:
-        """Returns frames; a call without a line, in flang's body of a construct, gets the body's first line.
-
-        The body includes the construct itself, whose line is at the end of the body's code.
-        """
+        """Returns frames; a call without a line in flang's body of a construct gets the body's first line."""
         frames = self(address)
-        if not frames or any(frame.line for frame in frames) or _FLANG_BODY not in frames[-1].symbol:
+        if not frames or any(frame.line for frame in frames):
             return frames
-        if not self._native:  # other ways start a program for each address
+        return self._in_flang_body(frames, address)
+
+    def of_body(self, address: int) -> tuple[Frame, ...]:
+        """Returns the frames of the construct whose body begins at the address."""
+        return self._in_flang_body(self(address), address)
+
+    def _in_flang_body(self, frames: tuple[Frame, ...], address: int) -> tuple[Frame, ...]:
+        """Returns the frames with the line of the construct, if the address is in flang's body of it.
+
+        The construct's line is the least one from the address to the end of the body. The code that loads
+        shared variables may have lines just before the construct, but only once. The end of a loop has the
+        loop's line, too.
+        """
+        # Without the native lookup, each address starts a program.
+        if not frames or FLANG_BODY not in frames[-1].symbol or not self._native:
             return frames
         lines = []
         for behind in range(address, address + _LONGEST_BODY):
             found = self._native(behind)
             if found and found[-1].symbol != frames[-1].symbol:
                 break
-            lines += [found[-1].line] if found and found[-1].line else []
-        return (*frames[:-1], replace(frames[-1], line=min(lines))) if lines else frames
+            lines.append(found[-1].line if found else 0)
+        runs = Counter(line for line, _ in itertools.groupby(lines) if line)
+        if not runs:
+            return frames
+        least = min(runs)
+        line = next((line for line in range(least, least + _LINES_BEFORE + 1) if runs[line] > 1), least)
+        return (*frames[:-1], replace(frames[-1], line=line))
 
 
 def split_dwarf_of(path: Path) -> SplitDwarf | None:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from ompass.elf import NotElfError, imported_symbols
 from ompass.model import Module
 from ompass.symbols.blocking_calls import BlockingCalls
-from ompass.symbols.call_arguments import GccBodies, Offloads, critical_name
+from ompass.symbols.call_arguments import Bodies, Offloads, critical_name
 from ompass.symbols.debugfiles import DEBUG_ROOTS, find_debug_file
 from ompass.symbols.instructions import Instructions
 from ompass.symbols.location import BlockingCall, Location
@@ -131,21 +131,21 @@ class ModuleFile:
         return Location(function, frames[-1].file, line, (), self._module.path, offset)
 
     @cached_property
-    def _bodies(self) -> GccBodies | None:
+    def _bodies(self) -> Bodies | None:
         path = Path(self._module.path)  # as in critical_name()
-        return GccBodies(path) if self.found.path == path else None
+        return Bodies(path) if self.found.path == path else None
 
     def _frames_of_call(self, offset: int) -> Sequence[Frame]:
         """Returns the frames of the call that returns to `offset`, innermost first; empty if unknown.
 
-        If the call starts a construct of gcc, the first frame belongs to the construct's body.
+        If the call starts a construct of gcc or a region of flang, the first frame belongs to its body.
         """
         if self.lookup is None:
             return ()
         # The recorded address is the call's return address, which may belong to the next statement.
         frames = self.lookup.of_call(offset - 1)
         body = self._bodies.body_of(offset) if frames and self._bodies else 0
-        found = self.lookup(body) if body else ()
+        found = self.lookup.of_body(body) if body else ()
         if not found or not found[-1].line:
             return frames
         own = readable_name(found[-1].symbol)

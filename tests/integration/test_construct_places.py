@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that constructs of gcc programs have the lines of their pragmas, whatever code precedes them."""
+"""Checks that constructs of gcc and flang have the lines of their directives, whatever code precedes them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ompass.elf import code_between, imported_functions, read_functions
 from ompass.model import Module
 from ompass.symbols.program_files import ModuleFile
 
-SOURCE = """
+C_SOURCE = """
 #include <stdlib.h>
 #define N 4096
 double *values;
@@ -44,22 +44,53 @@ int main(void) {
 """
 
 
+FORTRAN_SOURCE = """
+module relaxation
+  implicit none
+contains
+  subroutine smooth(values, weight)
+    double precision, intent(inout) :: values(:)
+    double precision, intent(in) :: weight
+    double precision :: sum
+    integer :: i
+    sum = weight
+    !$omp parallel do reduction(+:sum)
+    do i = 1, size(values)
+      sum = sum + values(i)
+    end do
+    values = values / sum
+    !$omp parallel do if(weight > 2)
+    do i = 1, size(values)
+      values(i) = 2 * values(i)
+    end do
+  end subroutine
+end module
+program regions
+  use relaxation
+  implicit none
+  double precision :: field(1000)
+  integer :: round
+  field = 1
+  do round = 1, 3
+    call smooth(field, 1d0 + round)
+  end do
+  print *, field(1)
+end program
+"""
+
+
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 instructions")
 @pytest.mark.parametrize("opt_level", ["-O0", "-O2", "-O3"])
 @pytest.mark.parametrize("flags", [(), ("-no-pie",), ("-fcf-protection",)])
-def test_constructs_have_the_lines_of_their_pragmas(
+def test_constructs_of_gcc_have_the_lines_of_their_pragmas(
     opt_level: str, flags: tuple[str, ...], tmp_path: Path
 ) -> None:
     require_commands("gcc")
     source, program = tmp_path / "program.c", tmp_path / "program"
-    source.write_text(SOURCE, encoding="utf-8")
+    source.write_text(C_SOURCE, encoding="utf-8")
     subprocess.run(["gcc", opt_level, "-g", "-fopenmp", *flags, source, "-o", program], check=True)
-    file = ModuleFile(Module(path=str(program)), 2**62, ())
-    found = {}
-    for name, offset in calls(program):
-        place = file.location_of_call(offset)
-        found[name] = (place.line, place.function)
-    lines = enumerate(SOURCE.splitlines(), 1)
+    found = dict(places_of_calls(program, "GOMP_"))
+    lines = enumerate(C_SOURCE.splitlines(), 1)
     marked = {line.split()[-2]: (number, line.split()[-1]) for number, line in lines if "// GOMP" in line}
     for name, (line, function) in marked.items():
         assert found[name][1] == function
@@ -68,13 +99,29 @@ def test_constructs_have_the_lines_of_their_pragmas(
         assert abs(found[name][0] - line) <= (name in ("GOMP_task", "GOMP_taskwait")), name
 
 
-def calls(program: Path) -> Iterator[tuple[str, int]]:
-    """Yields the function's name and the return address of each call of gcc's runtime."""
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 instructions")
+# Without optimization, bodies of flang have lines of declarations too.
+@pytest.mark.parametrize("opt_level", ["-O1", "-O2", "-O3"])
+def test_regions_of_flang_have_the_lines_of_their_directives(opt_level: str, tmp_path: Path) -> None:
+    require_commands("flang-new-19")
+    source, program = tmp_path / "program.f90", tmp_path / "program"
+    source.write_text(FORTRAN_SOURCE, encoding="utf-8")
+    subprocess.run(["flang-new-19", opt_level, "-g", "-fopenmp", source, "-o", program], check=True)
+    found = {place for _, place in places_of_calls(program, "__kmpc_fork_call")}  # flang inlines smooth() too
+    lines = [k for k, line in enumerate(FORTRAN_SOURCE.splitlines(), 1) if "!$omp parallel" in line]
+    assert {function for _, function in found} == {"relaxation::smooth"}
+    assert sorted(line for line, _ in found) == lines
+
+
+def places_of_calls(program: Path, runtime: str) -> Iterator[tuple[str, tuple[int, str]]]:
+    """Yields the name of each called function of the runtime, and the line and function of the call."""
+    file = ModuleFile(Module(path=str(program)), 2**62, ())
     stubs = imported_functions(program)
     for start, size, _ in read_functions(program).functions:
         code = code_between(program, start, start + size)
         for k in range(len(code) - 5):
             after = start + k + 5
             name = stubs.get(after + int.from_bytes(code[k + 1 : k + 5], "little", signed=True), "")
-            if code[k] == 0xE8 and name.startswith("GOMP_"):
-                yield name, after
+            if code[k] == 0xE8 and name.startswith(runtime):
+                place = file.location_of_call(after)
+                yield name, (place.line, place.function)
