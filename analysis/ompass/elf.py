@@ -11,7 +11,7 @@ import bisect
 import functools
 import mmap
 import struct
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -470,11 +470,16 @@ def _symbol_table_in(compressed: bytes) -> _SymbolTable | None:
         return None
 
 
-def imported_functions(path: Path) -> dict[int, str]:
+def imported_functions(path: Path) -> Mapping[int, str]:
     """Returns the functions of other files that this file calls, by the address of the stub in its .plt.
 
     Empty on machines other than x86-64 and AArch64.
     """
+    return _imports_of_version(path, _version(path))
+
+
+@functools.lru_cache(maxsize=8)
+def _imports_of_version(path: Path, _: tuple[int, ...]) -> Mapping[int, str]:
     stubs: dict[int, str] = {}
     with _open(path) as elf:
         slot_of = {"EM_X86_64": _x86_slot, "EM_AARCH64": _arm_slot}.get(elf.machine)

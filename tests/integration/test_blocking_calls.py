@@ -10,7 +10,7 @@ import pytest
 from ompass.readers.run import open_run
 from ompass.reports.content import collect
 from ompass.sampled import DISK, IO, LOCK, SLEEP, WAIT
-from ompass.samples.content import sleeping_places
+from ompass.samples.content import blocking_places
 from ompass.symbols import blocking_calls
 from ompass.symbols.blocking_calls import BlockingCalls
 from ompass.symbols.resolver import Resolver
@@ -36,7 +36,7 @@ def test_each_construct_has_the_calls_in_its_code(
     resolver = Resolver.of_run(run)
     tasks = [d for d in run.definitions if d.kind == "task"]
     regions = sorted((d for d in run.definitions if d.kind == "parallel"), key=lambda d: d.id)
-    found = [{(p.kind, p.line.line) for p in sleeping_places(d, resolver)} for d in (*tasks, *regions)]
+    found = [{(p.kind, p.line.line) for p in blocking_places(d, resolver)} for d in (*tasks, *regions)]
     expected = {name: {(kind, line) for line in marked(SOURCE, name)} for name, kind in KINDS.items()}
     of_task = expected.pop("by_task")
     # The task's code is not the code of the region around it, and the last region has no such call.

@@ -21,7 +21,7 @@ from made_runs import MS, construct, made_run, region, team
 from ompass.metrics.facts import Finding
 from ompass.model import OUTSIDE, Run
 from ompass.sampled import COMPUTE, DISK, IO, LOCK, MEMORY_USE, OWN, SLEEP, WAIT
-from ompass.samples.metrics import Line, LocatedSample, Owner, SleepingPlace
+from ompass.samples.metrics import BlockingPlace, Line, LocatedSample, Owner
 
 
 def test_a_second_runtime_explains_the_serial_part() -> None:
@@ -93,15 +93,15 @@ def test_tasks_that_sleep_are_blocked() -> None:
     assert "60.0%" in found.because
 
 
-def place(line: int, function: str = "usleep", kind: str = SLEEP) -> SleepingPlace:
-    return SleepingPlace(Line("f", "a.c", line, "a", f"a.c:{line}", f"a.c:{line} (f)"), function, kind)
+def place(line: int, function: str = "usleep", kind: str = SLEEP) -> BlockingPlace:
+    return BlockingPlace(Line("f", "a.c", line, "a", f"a.c:{line}", f"a.c:{line} (f)"), function, kind)
 
 
-def sleeping(*places: SleepingPlace, samples: Sequence[LocatedSample] = ()) -> Finding:
+def sleeping(*places: BlockingPlace, samples: Sequence[LocatedSample] = ()) -> Finding:
     """Returns the finding on a region whose threads slept, with the calls in its code."""
     off = {"blocked_ns": 60 * MS, "work_blocked_ns": 60 * MS}
     run = on_processors(team(0, [{"work_ns": 100 * MS, **off}] * 2), [])
-    return the(run, "blocked", sleeping_places={0: places}, samples=samples)
+    return the(run, "blocked", blocking_places={0: places}, samples=samples)
 
 
 def test_a_call_that_may_sleep_is_the_line_of_the_finding() -> None:

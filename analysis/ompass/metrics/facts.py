@@ -18,7 +18,7 @@ from ompass.metrics.library_calls import Device, TargetTotals
 from ompass.metrics.processors import ProcessorTime, allowed_processors, held_back_ns, processor_time
 from ompass.metrics.waits import LoopTotals, WaitTotals
 from ompass.model import Run
-from ompass.samples.metrics import Line, LocatedSample, SleepingPlace
+from ompass.samples.metrics import BlockingPlace, Line, LocatedSample
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Facts:
     targets: tuple[TargetTotals, ...] = field(default=())
     devices: tuple[Device, ...] = field(default=())
     is_python: bool = False  # True if the program is a Python interpreter
-    sleeping_places: Mapping[int, tuple[SleepingPlace, ...]] = field(default_factory=dict)  # by construct
+    blocking_places: Mapping[int, tuple[BlockingPlace, ...]] = field(default_factory=dict)  # by construct
     late_tasks: LateTasks | None = None  # None: the program has no priorities, or they cost nothing
 
     def place(self, construct: int) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from ompass.metrics.facts import Evidence, Facts, evidence
 from ompass.metrics.processors import processor_time
 from ompass.model import WAIT_KINDS
 from ompass.sampled import DISK, IO, LOCK, SLEEP, WAIT
-from ompass.samples.metrics import SleepingPlace, samples_by_line
+from ompass.samples.metrics import BlockingPlace, samples_by_line
 from ompass.units import count, duration, percent, plural
 
 _MOST_SLEEPING: Final = 3  # calls to name that may put a thread to sleep
@@ -444,14 +444,14 @@ def blocked(facts: Facts) -> Iterator[Evidence]:
     )
 
 
-def _where_they_sleep(facts: Facts, construct: int | None) -> tuple[SleepingPlace, ...]:
+def _where_they_sleep(facts: Facts, construct: int | None) -> tuple[BlockingPlace, ...]:
     """Returns the calls in a construct that may have put threads to sleep, the likeliest first."""
     samples = samples_by_line(facts.samples)
-    places = facts.sleeping_places.get(construct, ()) if construct is not None else ()
+    places = facts.blocking_places.get(construct, ()) if construct is not None else ()
     return tuple(sorted(places, key=lambda place: -samples.get((place.line.file, place.line.line), 0)))
 
 
-def _calls(places: Sequence[SleepingPlace]) -> str:
+def _calls(places: Sequence[BlockingPlace]) -> str:
     """Returns calls in words, such as `; they may sleep in nanosleep (a.c:7) and usleep (a.c:9)`."""
     named = [f"{place.function} ({place.line.place})" for place in places[:_MOST_SLEEPING]]
     if len(places) > len(named):

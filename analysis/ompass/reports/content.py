@@ -32,8 +32,8 @@ from ompass.model import Run
 from ompass.readers.meta import read_meta
 from ompass.readers.run import open_run
 from ompass.runtime_names import is_python
-from ompass.samples.content import SampleContent, collect_samples, sleeping_places
-from ompass.samples.metrics import SleepingPlace
+from ompass.samples.content import SampleContent, blocking_places, collect_samples
+from ompass.samples.metrics import BlockingPlace
 from ompass.simulation.stored import StoredAdvice, read_advice
 from ompass.symbols.resolver import UNKNOWN, Location, Resolver, Resolvers, notes_on_places
 
@@ -108,7 +108,7 @@ def collect(
     problems = tuple(resolver.problems)
     samples, damage = _samples(run, locations, groups, resolver) if with_samples else (None, ())
     creates_by_libgomp = resolver.creates_tasks_by_libgomp()
-    sleeping = _sleeping_places(run, whole, tasks, resolver) if with_samples else {}
+    sleeping = _blocking_places(run, whole, tasks, resolver) if with_samples else {}
     if with_samples:
         keep_names(run, resolver)
     facts = Facts(
@@ -153,14 +153,14 @@ def collect(
     return with_stored_advice(content)
 
 
-def _sleeping_places(
+def _blocking_places(
     run: Run, whole: Breakdown, tasks: Sequence[ConstructTotals], resolver: Resolver
-) -> dict[int, tuple[SleepingPlace, ...]]:
+) -> dict[int, tuple[BlockingPlace, ...]]:
     """Returns the calls that may put threads to sleep, of the constructs in which threads slept for long."""
     blocked_ns = {task.construct: task.blocked_ns for task in tasks}
     blocked_ns |= {region.construct: processor_time(region).work_blocked_ns for region in whole.regions}
     return {
-        construct: sleeping_places(run.definitions[construct], resolver)
+        construct: blocking_places(run.definitions[construct], resolver)
         for construct, ns in blocked_ns.items()
         if construct >= 0 and whole.share(ns) >= BLOCKED_SHARE / 2
     }

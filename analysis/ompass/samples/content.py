@@ -18,7 +18,7 @@ from ompass.latency.metrics import SampledLoad
 from ompass.model import Definition, Run, ThreadRow, share
 from ompass.readers.run import Sample, SampledThread, read_samples
 from ompass.sampled import ATOMIC, OWN, RUNTIME, TOOL, WAITING
-from ompass.samples.metrics import Line, LocatedSample, Owner, SleepingPlace, is_system_header
+from ompass.samples.metrics import BlockingPlace, Line, LocatedSample, Owner, is_system_header
 from ompass.symbols.libraries import always_waits, group_of, group_of_calls
 from ompass.symbols.names import compact_name
 from ompass.symbols.resolver import Location, Resolver
@@ -247,12 +247,12 @@ class _Locator:
         return tuple(lines), group_of_calls(groups), behaviour
 
 
-def sleeping_places(definition: Definition, resolver: Resolver) -> tuple[SleepingPlace, ...]:
+def blocking_places(definition: Definition, resolver: Resolver) -> tuple[BlockingPlace, ...]:
     """Returns the calls in a construct that may put a thread to sleep, of the likeliest kind."""
     found = []
     for address, name, kind in resolver.blocking_calls(definition):
         location = _without_headers(resolver.locate_code(definition.module, address))[0]
-        found.append(SleepingPlace(_line(location), name, kind))
+        found.append(BlockingPlace(_line(location), name, kind))
     return tuple(dict.fromkeys(found))
 
 

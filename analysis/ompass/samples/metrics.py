@@ -49,7 +49,7 @@ def is_system_header(file: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class SleepingPlace:
+class BlockingPlace:
     """A call of the program that may put a thread to sleep."""
 
     line: Line

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -141,7 +141,7 @@ class BlockingCalls:
         return {start: size for start, size, _ in self._functions.functions}
 
     @cached_property
-    def _imported(self) -> dict[int, str]:
+    def _imported(self) -> Mapping[int, str]:
         try:
             return imported_functions(self._path)
         except NotElfError:

@@ -18,7 +18,7 @@ Reads these addresses from the instructions before a call:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -162,7 +162,7 @@ class Bodies:
             return ()
 
     @cached_property
-    def _stubs(self) -> dict[int, str]:
+    def _stubs(self) -> Mapping[int, str]:
         return imported_functions(self._path)
 
 

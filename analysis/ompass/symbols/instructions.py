@@ -133,7 +133,7 @@ class Instructions:
         """The names of the file's functions, and of the functions that its stubs call, by address."""
         try:
             own = {start: name for start, _, name in read_functions(self._path).functions}
-            return own | imported_functions(self._path)
+            return {**own, **imported_functions(self._path)}
         except NotElfError:
             return {}
 
