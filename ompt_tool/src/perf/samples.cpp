@@ -269,11 +269,11 @@ void Samples::take_until(uint64_t end, const Place &place) {
         if (type == PERF_RECORD_LOST) {
             log_.header().n_lost += word_at(record_, n_words, 2);
         } else if (type == PERF_RECORD_SAMPLE && n_words > 2) {
-            const uint64_t time = time_of(record_, now);
+            const uint64_t counter = counter_of(record_, now), time = recorded_time(counter);
             if (time > end) break;
             last_time_ = time;
             const uint32_t n = represented_by_next();
-            if (n && is_wanted(record_, n_words) && !is_left_out())
+            if (n && !clock::was_paused(counter) && is_wanted(record_, n_words) && !is_left_out())
                 log_sample(record_, n_words, time, weight_ * n, place);
         }
         pass(ring_);
@@ -287,23 +287,23 @@ void Samples::log_rare_until(uint64_t end, const Place &place) {
     clock::Reading now = {};
     while (const size_t n_words = look(rare_)) {
         if (static_cast<uint32_t>(record_[0]) == PERF_RECORD_SAMPLE && n_words > 2) {
-            const uint64_t time = time_of(record_, now);
+            const uint64_t counter = counter_of(record_, now), time = recorded_time(counter);
             if (time > end) return;
-            if (time > last_time_ && time <= missing_until_ && is_wanted(record_, n_words))
-                log_sample(record_, n_words, time, weight_ * kRare, place);
+            const bool is_missing = time > last_time_ && time <= missing_until_ && !clock::was_paused(counter);
+            if (is_missing && is_wanted(record_, n_words)) log_sample(record_, n_words, time, kRare, place);
         }
         pass(rare_);
     }
 }
 
-// Returns a record's time. The first call reads both clocks into `now`.
-uint64_t Samples::time_of(const uint64_t *record, clock::Reading &now) const {
+// Returns the counter's value at a record's time. The first call reads both clocks into `now`.
+uint64_t Samples::counter_of(const uint64_t *record, clock::Reading &now) {
     if (!now.ticks) now = clock::read_both();
     const uint64_t ns = record[1];
-    const uint64_t before = now.monotonic_ns > ns ? clock::from_ns(now.monotonic_ns - ns) : 0;
-    const uint64_t time = now.ticks - before - clock::state.offset.load(std::memory_order_relaxed);
-    return std::max(time, first_time_);
+    return now.ticks - (now.monotonic_ns > ns ? clock::from_ns(now.monotonic_ns - ns) : 0);
 }
+
+uint64_t Samples::recorded_time(uint64_t counter) const { return std::max(clock::recorded(counter), first_time_); }
 
 bool Samples::is_left_out() {
     if (++n_skipped_ < weight_) return true;

@@ -77,7 +77,8 @@ private:
     // Copies the next record of `ring` to record_, at most kMostWords. Returns its length there; 0: there is none.
     size_t look(const PerfRing &ring);
     void pass(PerfRing &ring) { ring.release(place_after_); } // releases the record of the last look()
-    uint64_t time_of(const uint64_t *record, clock::Reading &now) const;
+    static uint64_t counter_of(const uint64_t *record, clock::Reading &now);
+    uint64_t recorded_time(uint64_t counter) const;
     void log_rare_until(uint64_t end, const Place &place);
     bool is_wanted(const uint64_t *record, size_t n_words) const;
     void log_sample(const uint64_t *record, size_t n_words, uint64_t time, uint32_t weight, const Place &place);
