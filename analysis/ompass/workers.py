@@ -61,7 +61,7 @@ def _called(content: Content, path: Path) -> Content:
 
 
 def _log_bytes(path: Path) -> int:
-    """Returns the disk space in use; 0 for an unreadable run, which `work` reports."""
+    """Returns the disk space of a run's files; 0 for an unreadable run, which `work` reports."""
     try:
         return sum(512 * entry.stat().st_blocks for entry in path.iterdir())
     except OSError:
@@ -133,6 +133,6 @@ def _check_workers(client: Any, address: str) -> None:
     if others:
         raise UsageError(
             f"--dask {address}",
-            f"its workers have ompass {', '.join(others)}, here it is {ompass.__version__}",
+            f"its workers have ompass {', '.join(others)}; this machine has {ompass.__version__}",
             "install the same version everywhere, because results may differ",
         )

@@ -133,7 +133,7 @@ inline constexpr ProgramSpec kFloorplan = {
 
 inline constexpr ProgramSpec kFluidanimate = {
     .name = "fluidanimate",
-    .purpose = "moves a fluid of particles by smoothed particle hydrodynamics",
+    .purpose = "moves a particle fluid by smoothed particle hydrodynamics",
     .unit = "particle-step",
     .inputs = {{{"size", "number of particles", 1, 1'000'000'000, {2'000, 30'000, 300'000, 3'000'000}},
                 {"steps", "time steps", 0, 1'000'000'000, {5, 50, 50, 100}}}},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fluid of particles in a box, by smoothed particle hydrodynamics. A step sorts the particles into cells as wide as
+// A particle fluid in a box, by smoothed particle hydrodynamics. A step sorts the particles into cells as wide as
 // the reach of their forces, computes the density at every particle, then the pressure and viscosity between it and its
 // neighbours, and moves it. Each particle gathers from its neighbours, so that only one task writes it: no lock is
 // needed, and the result does not depend on the schedule.

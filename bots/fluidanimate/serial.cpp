@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Driver: fluid of particles, serial.
+// Driver: particle fluid, serial.
 #include "fluid.hpp"
 #include "harness.hpp"
 #include "inputs.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Driver: fluid of particles with tasks. Verified against the serial simulation, which runs once, after the first run.
+// Driver: particle fluid with tasks. Verified against the serial simulation, which runs once, after the first run.
 #include "fluid_tasks.hpp"
 #include "harness.hpp"
 #include "inputs.hpp"

@@ -19,8 +19,8 @@ namespace bots {
 
 enum class Distribution { kPlummer, kUniform };
 
-// Returns n bodies with equal charges, 1 in total: Plummer's model of a star cluster, cut off at ten times its scale
-// radius, or a cube from -1 to 1.
+// Returns n bodies with equal charges that add up to 1: in Plummer's model of a star cluster, cut off at ten times its
+// scale radius, or uniform in the cube [-1, 1]^3.
 //
 // Source of the sampling: Aarseth, Henon, Wielen, "A comparison of numerical methods for the study of star cluster
 // dynamics" (Astronomy and Astrophysics 1974).
@@ -98,9 +98,9 @@ public:
         return {relative(potential_error, potential_norm), relative(gradient_error, gradient_norm)};
     }
 
-    // Compares the errors with bounds. The error falls to a quarter with each order, for both distributions: the
-    // omitted terms shrink by the factor kOpening, and cancel each other better. The bounds are about twice the errors
-    // at 300 to 10^6 bodies.
+    // Compares the errors with bounds, which are about twice the errors at 300 to 10^6 bodies. Each further order
+    // divides the errors by four, for both distributions: the omitted terms shrink by the factor kOpening and cancel
+    // better.
     std::string check() {
         errors_ = errors();
         const double quarters = std::pow(0.25, order_);

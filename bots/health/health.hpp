@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Columbian health care simulation: a complete tree of villages, each with its inhabitants and a hospital. In
+// The Colombian health care simulation: a complete tree of villages, each with its inhabitants and a hospital. In
 // every time step some inhabitants fall ill and go to the hospital of their village. There they wait for staff and are
 // examined. Then they are sent home, treated, or referred to the hospital of the next level. Patients move between
 // linked lists, which every step walks patient by patient.
 //
-// A step of a village has two halves. treat_patients concerns the village alone. receive_patients takes over the
-// patients whom the village's children referred, and sends discharged patients home, to a village of the subtree. The
-// second half runs after the children's whole step and before the parent's second half, so that villages of different
-// subtrees never use the same list and need no lock. Every village draws its own random numbers. The outcome therefore
-// does not depend on the schedule.
+// A step of a village has two halves. treat_patients uses only the village's own lists. receive_patients sends
+// discharged patients home, to a village of the subtree, and admits the patients whom the village's children referred.
+// The second half runs after the whole steps of the children and before the parent's second half, so that villages of
+// different subtrees never use the same list and need no lock. Every village draws its own random numbers. The outcome
+// therefore does not depend on the schedule.
 //
 //   work  Theta(steps * inhabitants)
 //   span  Theta(steps * inhabitants of the villages on one path from the root), when each village is a task
@@ -39,7 +39,7 @@ inline constexpr std::uint64_t kIsReferred = chance(0.08);     // per such patie
 
 constexpr int staff_of(int level) { return 1 << level; }
 
-// The shape of a country: a complete tree of villages. Level 1 is a leaf; the root has the highest level.
+// The shape of a country: a complete tree of villages. Leaves have level 1; the root has the highest.
 struct Shape {
     int levels;
     std::size_t n_children;  // of a village that is not a leaf
@@ -56,7 +56,7 @@ struct Shape {
         return n;
     }
 
-    // Returns the number of inhabitants of this subtree. `Count`: std::size_t, or double if it may be too large.
+    // Returns the number of inhabitants of such a subtree. `Count`: std::size_t, or double if the number may overflow.
     template <class Count = std::size_t>
     constexpr Count inhabitants_in_subtree(int level) const {
         Count n = 0;
@@ -107,7 +107,7 @@ inline void arrive(Village &village, Patient &patient) {
     village.examined.append(patient);
 }
 
-// The first half of a step: moves the patients on within the hospital.
+// Moves the patients on within the hospital: the first half of a step.
 inline void treat_patients(Village &village) {
     village.treated.move_out([&](Patient &patient) -> PatientList * {
         if (--patient.steps_left > 0) return nullptr;
@@ -139,8 +139,8 @@ inline void treat_patients(Village &village) {
     });
 }
 
-// The second half of a step, after the step of all children: sends patients home, takes over referred patients, and
-// lets inhabitants fall ill.
+// Sends patients home, admits referred patients, and lets inhabitants fall ill: the second half of a step, after the
+// steps of all children.
 inline void receive_patients(Village &village) {
     village.discharged.take_all([&](Patient &patient) {
         village.n_discharges++;
@@ -159,7 +159,7 @@ inline void simulate_serial(Village &village) {
     receive_patients(village);
 }
 
-// The kernels. They declare the villages, and all inhabitants as if they were at home, where about 99% are.
+// The kernels. They declare the patients as if all were at home, where about 99% are.
 
 inline void simulate_serial_kernel(Village &village) {
     const ompass::Kernel kernel("simulate_subtree");

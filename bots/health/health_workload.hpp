@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code that the versions of the health simulation with tasks share: everything but the placement of tasks and data.
+// The code that the task versions of the health simulation share: everything but the placement of tasks and data.
 // Verified against the serial simulation, which runs once, after the first run.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code that the versions of heat with tasks share: everything but the placement and the first touch of the plate.
+// The code that the task versions of heat share: everything but the placement and the first touch of the plate.
 #pragma once
 
 #include "harness.hpp"

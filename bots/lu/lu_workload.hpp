@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code that the versions of the LU factorization with tasks share: everything but the order of the tasks.
+// The code that the task versions of the LU factorization share: everything but the order of the tasks.
 #pragma once
 
 #include "harness.hpp"

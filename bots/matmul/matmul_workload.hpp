@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code that the versions of the matrix multiplication with tasks share: everything but the runtime.
+// The code that the task versions of the matrix multiplication share: everything but the runtime.
 #pragma once
 
 #include "harness.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code that the versions of the sparse factorization with tasks share: everything but the creation of the tasks.
+// The code that the task versions of the sparse factorization share: everything but the creation of the tasks.
 // Verified against the factors of the serial version, which runs once, after the first run.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strassen's algorithm on locality domains. The 49 products of the upper two levels are divided among the domains in
-// order; the steps below a product stay in its domain, on workspaces that were first touched there. The matrices are
-// spread over the domains too, in quadrants of quadrants. Needs the library of omp_ext/.
+// Strassen's algorithm on locality domains. The products of the upper two levels, 7 and 49, are divided among the
+// domains in order; the steps below a product stay in its domain, on workspaces that were first touched there. Each
+// matrix is spread over the domains too, by quadrants of quadrants. Needs the library of omp_ext/.
 //
 // Source: Olivier et al., "Characterizing and mitigating work time inflation in task parallel programs" (Scientific
 // Programming 2013), section 5.
@@ -26,8 +26,8 @@ struct DomainPlacement {
             omp_affinity_mem_todomain(matrix + part * n, n * sizeof(double), domain_of(part, kParts));
     }
 
-    // Moves each part of the first step's workspace to the domain of a product that uses it. Further workspaces are
-    // touched where the tasks that take them run.
+    // Moves each part of the first step's workspace to the domain of a product that uses it. Other workspaces are first
+    // touched in the domain whose tasks take them.
     static void place_first_workspace(double *workspace, std::size_t n) {
         constexpr std::array<std::size_t, StrassenStep::kTemporaries> kProductOf = {4, 5, 6, 2, 4, 5, 6, 3, 0, 4, 5};
         for (std::size_t i = 0; i < kProductOf.size(); i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code that the versions of Strassen's algorithm with tasks share: everything but the placement of tasks and
+// The code that the task versions of Strassen's algorithm share: everything but the placement of tasks and
 // memory.
 #pragma once
 

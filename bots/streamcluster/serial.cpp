@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Driver: clustering of a stream, serial.
+// Driver: stream clustering, serial.
 #include "inputs.hpp"
 #include "streamcluster_workload.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clustering of a stream with tasks. A chunk's range of pieces is halved, and its upper half becomes a task.
+// Stream clustering with tasks. A chunk's range of pieces is halved, and its upper half becomes a task.
 #pragma once
 
 #include <cstdint>

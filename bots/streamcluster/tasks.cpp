@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Driver: clustering of a stream with tasks. Verified against the serial clustering, which runs once, after the first
+// Driver: stream clustering with tasks. Verified against the serial clustering, which runs once, after the first
 // run.
 #include <functional>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code that the versions of swaptions share: the swaptions, their verification, and the counted work.
+// The code that the versions of swaptions share: the swaptions, their verification, and the amount of work.
 #pragma once
 
 #include "harness.hpp"

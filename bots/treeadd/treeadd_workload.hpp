@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code that all versions of treeadd share: the tree, its verification, and the counted work.
+// The code that all versions of treeadd share: the tree, its verification, and the amount of work.
 #pragma once
 
 #include "harness.hpp"

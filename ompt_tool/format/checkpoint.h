@@ -22,10 +22,10 @@ inline constexpr uint64_t kCheckpointEnd = 0x444e45544b434843; // "CHCKTEND"
 struct CheckpointHead {
     // The state of a decoder: see EventDecoder::Bookmark.
     uint64_t time, n_ids, address, started;
-    uint64_t mark; // begin of the open state interval
+    uint64_t mark; // start of the open state interval
     uint32_t open_state; // OpenState
-    uint32_t wait_place; // argument of the last wait_place
-    uint32_t domain; // 1 + argument of the last domain; 0: none
+    uint32_t wait_place; // argument of the last wait_place event
+    uint32_t domain; // 1 + argument of the last domain event; 0: none
     uint32_t creation; // construct of the deferred task whose creation is under way; 0: none
     uint32_t phase; // construct; 0: none
     uint32_t is_dirty; // 1: untimed undeferred tasks ran in the open interval
@@ -75,7 +75,7 @@ struct CheckpointOpen {
 };
 static_assert(sizeof(CheckpointOpen) == 16);
 
-// Limit of a checkpoint's n_ids: no run gives so many ids, and fewer cannot overflow the counter in an id.
+// Limit of a checkpoint's n_ids: no run assigns so many ids, and fewer cannot overflow the counter in an id.
 inline constexpr uint64_t kMostIds = uint64_t{1} << (kThreadShift - 1);
 inline constexpr size_t kSlotWords = kSlotBytes / sizeof(uint64_t);
 static_assert(kSlotWords <= 128);
@@ -110,7 +110,7 @@ public:
     const std::vector<format::CheckpointOpen> &kernels() const { return kernels_; }
     const std::vector<format::CheckpointOpen> &loops() const { return loops_; }
 
-    // Calls visit(id, words of the slot) for each slot. Returns false if the words end too early.
+    // Calls visit(id, words of the slot) for each slot. Returns false if there are too few or too many words.
     template <typename Visit>
     bool for_each_slot(Visit visit) const {
         uint64_t place = slots_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads files of samples. Checks every length in a file before it uses the length.
+// Reads files of samples. Checks every length in a file before using it.
 #include "sample_files.h"
 
 #include <algorithm>
@@ -91,7 +91,7 @@ Problem read_file(const std::string &path, uint32_t index, std::vector<SampledTh
         const size_t available = std::min<uint64_t>(extent.bytes, n_bytes - offset), begin = offset + sizeof extent;
         const Words contents = Words(words).subspan(begin / 8, (available - sizeof extent) / 8);
         if (Problem problem = read_extent(path, contents, begin, thread)) return problem;
-        offset += available; // offset + extent.bytes may exceed 64 bits
+        offset += available; // offset + extent.bytes may overflow
     }
     threads.push_back(std::move(thread));
     return {};

@@ -18,11 +18,12 @@ struct Arguments {
 
 // Returns the words that describe a call and its first message. Called before the call, on its thread.
 CallWords words_of_call(const Function &function, const Arguments &arguments);
-// Reports the call's second message, and the requests that it completes. Called after words_of_call().
+// Reports the call's second message, and the requests that it completes. Called between words_of_call() and the call.
 void report_further_steps(const Function &function, const Arguments &arguments, const Hooks &hooks);
 // Reports the request that the call has made. Called after the call, on its thread.
 void report_new_request(const Hooks &hooks);
-// Forgets the communicator, or all types. Called before MPI frees a handle, because MPI may reuse the handle.
+// Forgets the freed communicator, or all types if a type is freed. Called before MPI frees the handle, because MPI may
+// reuse it.
 void forget_handle(Freed freed, const Arguments &arguments);
 
 } // namespace ompass::mpi

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The OMPASS_* environment variables: their values, defaults and messages. Read once, when recording begins.
+// The OMPASS_* environment variables: their values, defaults and messages. read_options() reads them once, when
+// recording begins.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ struct Options {
     } keep_last;
     struct Dump {                     // conditions that request dumps of the kept part
         int signal = 0;               // OMPASS_DUMP_ON; 0: none
-        uint64_t if_longer_ns = 0;    // OMPASS_DUMP_IF_LONGER: longest region that requests no dump; 0: none does
+        uint64_t if_longer_ns = 0;    // OMPASS_DUMP_IF_LONGER: longer regions request dumps; 0: no region does
     } dump;
     std::string directory;            // OMPASS_DIR, a pattern
     std::vector<std::string> counters; // OMPASS_COUNTERS

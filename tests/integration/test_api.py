@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests ompass.h and the Fortran module in C, C++ and Fortran programs, with and without tool and OpenMP.
+"""Tests ompass.h and the Fortran module in C, C++ and Fortran programs, with and without the tool and OpenMP.
 
 The programs, in tests/programs/api, print the expected kernels and phases as lines KERNEL and PHASES.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constructs that call the runtime by a jump (a tail call) are located at the enclosing construct.
+"""Constructs that call the runtime by a jump (a tail call) get the place of the enclosing construct.
 
 Such a call returns into the runtime, so its return address does not show the construct's own line.
 """
@@ -67,7 +67,7 @@ def test_no_construct_is_in_the_runtime(
 
 
 def test_the_barrier_of_a_single_is_located_at_the_single(record: Record, toolchain: Toolchain) -> None:
-    """The region ends with a known loop, the single, so the barrier's place is not uncertain."""
+    """The tool records the single that ends the region, so the place of its barrier is known."""
     run = open_run(record(SOURCE, toolchain=toolchain, preload=True).run_dir)
     resolver = Resolver.of_run(run)
     kinds = ("worksharing barrier", "implicit barrier", "implementation barrier")  # of old and new runtimes

@@ -56,7 +56,7 @@ COLUMNS: Final = [
 
 
 WITHOUT_VECTORS: Final = {"BOTS_VECTORS": "0"}
-"""The environment of programs that are compared with processors before AVX."""
+"""The environment of programs whose results are compared with those of processors without AVX."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Case:
     threads: int = 1  # 0 for serial versions
     variables: Mapping[str, str] = field(default_factory=dict)
     build: str = "bots"
-    traced: bool = False  # a timed run records a trace
+    traced: bool = False  # True if timed runs record a trace
 
     def command(self) -> list[str]:
         threads = ["--threads", str(self.threads)] if self.threads else []
@@ -77,7 +77,7 @@ class Case:
 
 
 def under_extension(policy: str) -> dict[str, str]:
-    """Returns the variables that run a program's tasks in libomp_ext.so."""
+    """Returns the environment variables that run a program's tasks under libomp_ext.so."""
     return {"LD_PRELOAD": str(EXTENSION), "OMP_EXT_SCHEDULE": "1", "OMP_EXT_STEAL": policy}
 
 
@@ -94,14 +94,14 @@ def record(case: Case, folder: Path, mode: str) -> None:
 
 
 def traces(cases: Sequence[Case], n_rounds: int) -> Iterator[Step]:
-    """Yields a step per recording. The value of a step is the times of its recording."""
+    """Yields a step per recording. Its value has the times of the recording."""
     for number in range(n_rounds):
         for case in cases:
             yield Step(_trace_key(case.name, number), _Traced(case, number))
 
 
 def profiles(cases: Sequence[Case], n_rounds: int) -> Iterator[Step]:
-    """Yields a step per recorded profile. The value of a step is the sums over all threads and regions."""
+    """Yields a step per recorded profile. Its value has the sums over all threads and regions."""
     for number in range(n_rounds):
         for case in cases:
             yield Step(f"profile {case.name} {number}", _Profiled(case))
@@ -132,14 +132,14 @@ def n_rounds(values: Values, name: str) -> int:
 
 
 def n_seeds(values: Values, case: str, threads: int | None = None) -> int:
-    """Returns the number of seeds of each simulated run of a case, on any or one number of threads."""
+    """Returns the number of seeds with which a case was simulated, on `threads` threads if it is given."""
     table = values[f"simulate {case}"]
     seed, of_threads = (table["columns"].index(name) for name in ("seed", "threads"))
     return len({row[seed] for row in table["rows"] if threads in (None, row[of_threads])})
 
 
 def disturbance(values: Values, names: Sequence[str]) -> float:
-    """Returns the share of these cases' recorded time in which other programs used the processor."""
+    """Returns the preempted time of all threads in these cases' recordings over their wall time."""
     times = [one for name in names for one in traced(values, name)]
     return sum(one["preempted_ns"] for one in times) / sum(one["wall_ns"] for one in times)
 
@@ -224,7 +224,7 @@ class Simulated:
     seeds_of: Mapping[int, int] = field(default_factory=dict)  # exceptions to n_seeds, by number of threads
     variant: str = ""  # name of a machine with other costs
     costs_ns: Mapping[str, float] = field(default_factory=dict)  # the costs that differ
-    task_ns: float = 0.0  # mean work of a task, to which the speed of the cores is set; 0: as recorded
+    task_ns: float = 0.0  # mean work of a task, which sets the speed of the cores; 0: the recorded speed
 
     def step(self) -> Step:
         return Step(f"simulate {self.case}{self.variant}", self)
@@ -261,7 +261,7 @@ def row(policy: str, threads: int, seed: int, run: SimulatedRun) -> list[Any]:
 
 
 def simulated(values: Values, case: str, policy: str, threads: int) -> list[dict[str, int]]:
-    """Returns the simulated runs of a case, one per seed. The name of a variant follows that of its case."""
+    """Returns the simulated runs of a case, one per seed. `case` includes the name of a variant."""
     table = values[f"simulate {case}"]
     return [
         dict(zip(table["columns"], row, strict=True))

@@ -21,10 +21,11 @@ def table(pairs: Sequence[Pair], ways: Sequence[Way], outcomes: Sequence[Outcome
     ours = [outcome for outcome in outcomes if outcome.wrong and outcome.is_ours]
     others = {_fault(outcome, outcome.case.pair.compiler) for outcome in outcomes if not outcome.is_ours}
     n_runs = sum(outcome.is_ours for outcome in outcomes)
-    text = f"{n_runs:,} runs, {len(ours)} of them not right:\n\n" + "\n".join([head, *rows]) + "\n"
+    wrong = f"{len(ours)} wrong" if ours else "all right"
+    text = f"{n_runs:,} runs, {wrong}:\n\n" + "\n".join([head, *rows]) + "\n"
     if ours:
         text += (
-            "\nNot right:\n\n"
+            "\nWrong:\n\n"
             + "\n".join(
                 sorted(f"{_fault(o, f'{o.case.pair.compiler}, {o.case.way.name}')}: {o.wrong}" for o in ours)
             )
@@ -32,7 +33,7 @@ def table(pairs: Sequence[Pair], ways: Sequence[Way], outcomes: Sequence[Outcome
         )
     if others:
         text += (
-            "\nLeft out, because they fail without tool and extension, too:\n\n"
+            "\nOmitted, because they also fail without tool and extension:\n\n"
             + "\n".join(sorted(others))
             + "\n"
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of performance: the samples in the output of benchmarks, and the comparison of two records."""
+"""Tests performance records: the samples in the output of benchmarks, and the comparison of two records."""
 
 from __future__ import annotations
 

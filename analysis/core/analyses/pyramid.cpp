@@ -14,14 +14,14 @@ namespace ompass {
 namespace {
 
 constexpr uint64_t kEventsPerBin = 32; // on average; few enough to read again quickly
-constexpr uint64_t kMostBins = 1 << 20, kFewestBins = 1 << 11; // in total; of each thread
-constexpr uint64_t kMostCheckpoints = 1 << 14, kFewestRecords = 1 << 11; // in total; between two checkpoints
-constexpr unsigned kStep = 3; // each level has bins 2^kStep times as long as the finer one
+constexpr uint64_t kMostBins = 1 << 20, kFewestBins = 1 << 11; // most in total; fewest per thread
+constexpr uint64_t kMostCheckpoints = 1 << 14, kFewestRecords = 1 << 11; // most in total; fewest between two
+constexpr unsigned kStep = 3; // bin lengths grow by 2^kStep from level to level
 constexpr uint64_t kCoarse = 512; // most bins of a thread in the coarsest level
 constexpr uint64_t kClockSlackNs = 10'000; // longest time by which intervals are out of order
 constexpr uint64_t kLongestRunNs = uint64_t{1} << Pyramid::kMostShift;
 
-// Adds times to the bins of one thread in [begin, end).
+// Adds up one thread's times in [begin, end) by bin and key.
 class Binner final : public IntervalSink {
 public:
     Binner(unsigned shift, uint64_t begin_ns, uint64_t end_ns) : shift_(shift), begin_(begin_ns), end_(end_ns) {}
@@ -233,7 +233,7 @@ public:
             if (request.keys[i] < column_of_.size()) column_of_[request.keys[i]] = static_cast<int>(i);
     }
 
-    // Adds a thread's bins to a row. The bins have 2^shift nanoseconds; the first one has the number `first`.
+    // Adds a thread's bins of 2^shift nanoseconds to a row. `first`: number of the first of these bins.
     void add(size_t row, const ThreadBins &bins, unsigned shift, uint64_t first) {
         const auto for_each_share = [&](Dimension dimension, auto visit) {
             const BinRow &all = bins[static_cast<size_t>(dimension)];
@@ -283,8 +283,8 @@ uint64_t IntervalWatcher::created_at(uint64_t task) const {
 }
 
 void IntervalWatcher::state_interval(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
-    // A thread has one state at a time, so an interval cannot begin before the end of the previous one. A damaged log
-    // can contradict this at every event. Then filling the bins would take time and memory for bins times events.
+    // Cuts off overlap with the previous interval. Only a damaged log has any, but perhaps at every event. Filling the
+    // bins would then take time and memory proportional to bins times events.
     const uint64_t from = std::max(begin, walk.data.shown_until), begin_ns = ns(from), end_ns = ns(end);
     if (end_ns <= begin_ns) return;
     walk.data.shown_until = end;
@@ -440,8 +440,8 @@ Problem Pyramid::watch_window(uint32_t thread, uint64_t begin_ns, uint64_t end_n
     IntervalWatcher::Walk walk(run_, thread, watcher);
     if (after != marks.begin() && !walk.restore(*(after - 1)))
         return {run_.directory, 0, "has a pyramid of another trace"};
-    // When a worker joins a region, it reports its time since the begin of the region. This time may lie in the window,
-    // so reads on while the worker is outside of regions.
+    // The event by which a worker joins a region ends an interval that began with the region. This interval may lie in
+    // the window, so reading continues while the worker is outside of regions.
     const auto has_more = [&] {
         return walk.activity() == Activity::kUnknown || watcher.ns(walk.mark()) < end_ns + kClockSlackNs;
     };

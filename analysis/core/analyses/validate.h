@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a run directory: its files, its sums, and whether the statistics of the tool and of the replay agree.
+// Checks that a run's files are intact, that its times add up, and that the tool's statistics agree with the replay's.
 #pragma once
 
 #include <string>

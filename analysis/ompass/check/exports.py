@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A check in the formats that services for continuous integration read.
+"""Formats a check for CI services.
 
 - Markdown, for a comment on a pull request or the summary of a job
 - JUnit XML: one test case, for the verdict
-- the custom JSON of github-action-benchmark (`customSmallerIsBetter`), which draws a value over commits
+- the custom JSON of github-action-benchmark (`customSmallerIsBetter`), which plots values over commits
 - Bencher Metric Format, for the same purpose on bencher.dev
 """
 
@@ -112,7 +112,7 @@ def _figures(content: CheckContent) -> list[str]:
 
 
 def benchmark_check(content: CheckContent) -> str:
-    """Returns the times of the new side for github-action-benchmark (customSmallerIsBetter)."""
+    """Returns the times of the `after` side for github-action-benchmark (customSmallerIsBetter)."""
     entries = [
         {
             "name": f"{content.name}: {figure.name}",
@@ -127,7 +127,7 @@ def benchmark_check(content: CheckContent) -> str:
 
 
 def bencher_check(content: CheckContent) -> str:
-    """Returns the times of the new side in Bencher Metric Format, in ns; `latency` is the time."""
+    """Returns the times of the `after` side in Bencher Metric Format, in ns; `latency` is the wall time."""
     measures: dict[str, Any] = {
         "latency" if figure.name == TIME else figure.name.replace(" ", "-"): {
             "value": figure.after_median,

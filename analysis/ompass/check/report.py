@@ -76,7 +76,7 @@ def _sections(content: CheckContent) -> Iterator[Section]:
         lines = (f"Parallelism: {found[0]:.2f} before, {found[1]:.2f} after.",) if found else ()
         yield Section("traces", "From traces", (times_table(evidence.traced), *lines))
     if evidence.counts:
-        yield Section("counts", "Counts, which are exact", (counts_table(evidence.counts),))
+        yield Section("counts", "Exact counts", (counts_table(evidence.counts),))
 
 
 def times_table(figures: Sequence[Figure]) -> Table:

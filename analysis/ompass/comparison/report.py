@@ -220,7 +220,7 @@ def compared_sections(one: Compared) -> Iterator[Section]:
     if one.efficiencies:
         yield Section(f"efficiencies-{threads}", "Efficiencies of the jobs", (_efficiencies(one),))
     if one.counts:
-        yield Section(f"counts-{threads}", "Counts, which are exact", (counts_table(one.counts),))
+        yield Section(f"counts-{threads}", "Exact counts", (counts_table(one.counts),))
     if constructs:
         title = "Constructs, the largest change first"
         yield Section(f"constructs-{threads}", title, (_changes("construct", constructs),))

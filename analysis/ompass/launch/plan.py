@@ -27,15 +27,15 @@ INSTALL_LIBOMP = (
 
 # Prefixes of the functions that gcc programs call in their OpenMP and OpenACC runtime.
 _RUNTIME_PREFIXES = ("GOMP_", "GOACC_", "omp_", "acc_")
-# Functions that no runtime replaces correctly: target regions, teams, task events, and loops with both
-# dependences and unsigned 8-byte bounds (LLVM's runtimes fail an assertion after such a loop).
-# The tool defines some of them, and ends a program that calls such a function from a library loaded later.
+# Functions that no runtime replaces correctly: for target regions, teams, task events, and doacross loops
+# with unsigned 8-byte bounds (LLVM's runtimes fail an assertion after such a loop). The tool defines some of
+# them, and ends a program when a library that it loads later calls one.
 _NOT_REPLACED = re.compile(
     r"GOMP_(target|teams|loop_ull_doacross|doacross_ull)\w*|GOACC_\w+|omp_fulfill_event_?"
 )
 _DEFAULTS = ("OMP_SCHEDULE", "KMP_STACKSIZE")  # variables that libgomp_defaults sets
 _LLVM_STACK_BYTES = 4 << 20  # default stack of a thread
-# Functions of libgomp that return the right result on every runtime.
+# Functions that need no replacement: libgomp returns a constant, which is right beside every runtime.
 _CONSTANT = re.compile(r"omp_get_(supported_active_levels|device_num)_?")
 
 
@@ -59,7 +59,7 @@ class RunOptions:
 class Plan:
     """The data needed to start the program."""
 
-    how: str  # one sentence for `ompass doctor PROGRAM`
+    how: str  # completes "can be recorded ..." in `ompass doctor PROGRAM`
     variables: Mapping[str, str]  # variables to set
     warnings: tuple[str, ...]
     runtime: Runtime | None  # the recorded runtime, if known
@@ -96,7 +96,7 @@ def plan_recording(
     with_mpi = calls_mpi(program, environ)
     if with_mpi and for_mpi is None:
         warnings.append(
-            "MPI calls are not recorded and count as work: this processor has no libompass_mpi.so"
+            "MPI calls are not recorded and count as work: there is no libompass_mpi.so for this processor"
         )
     if wrappers or substitute is not None or (with_mpi and for_mpi):
         # Without wrappers, the tool still keeps libgomp from binding the main thread, and records MPI calls.
@@ -113,7 +113,7 @@ def plan_recording(
         )
     if preload:
         variables["LD_PRELOAD"] = _preloaded(preload, environ.get("LD_PRELOAD", ""))
-    # Set in addition to LD_PRELOAD: a runtime linked into the program looks for tools here first.
+    # Set in addition to LD_PRELOAD: a runtime linked into the program searches this list first.
     variables["OMP_TOOL_LIBRARIES"] = _joined([tool], environ.get("OMP_TOOL_LIBRARIES", ""))
     variables["OMPASS_WRAPPERS"] = "on" if wrappers else "off"
     if substitute is not None and any(runtime.kind == "libgomp" for runtime in program.runtimes):
@@ -190,7 +190,7 @@ def _refuse_static(program: Program) -> None:
 def _choose_runtime(
     program: Program, options: RunOptions, installed: Sequence[Runtime]
 ) -> tuple[Runtime | None, Runtime | None, str]:
-    """Returns the recorded runtime, the runtime that replaces libgomp (or None), and a sentence for users."""
+    """Returns the recorded runtime, the runtime that replaces libgomp (or None), and Plan.how."""
     if options.libomp is not None:
         named = _named_runtime(options.libomp)
         return named, named, f"on the requested OpenMP runtime {named.path}"
@@ -216,7 +216,7 @@ def _choose_runtime(
         return (
             None,
             None,
-            "if it loads an OpenMP runtime of the LLVM family while it runs; it is not linked with one",
+            "if it loads an OpenMP runtime of the LLVM family while it runs, because it is not linked with one",
         )
     if other.has_ompt:
         return other, None, f"directly: its OpenMP runtime ({other.kind}, {other.path}) supports OMPT"
@@ -254,12 +254,12 @@ def _refuse_incomplete(program: Program, substitute: Runtime, tool: Path) -> Non
         raise CannotRecordError(
             f"{program.path} cannot be recorded",
             f"it, or one of its libraries, calls {named}, which {substitute.path} does not replace",
-            "compile it with clang -fopenmp, or remove the calls of these functions",
+            "compile it with clang -fopenmp, or remove the calls to these functions",
         )
 
 
 def missing_functions(program: Program, substitute: Runtime, tool: Path) -> list[str]:
-    """Returns the functions that a gcc program or its libraries call, and that no definition replaces.
+    """Returns the runtime functions that a gcc program or its libraries call and that no definition replaces.
 
     `substitute` is the runtime that replaces libgomp. A definition replaces a function only if it has the
     version that the caller requests, or no version.
@@ -321,7 +321,7 @@ def other_tools(program: Program, tool: Path, environ: Mapping[str, str]) -> lis
     """Returns warnings about OMPT tools in the user's environment or program: only one can be active."""
     found = []
     if program.has_own_tool:
-        found.append(f"{program.path} contains an OMPT tool, which comes first; perhaps nothing is recorded")
+        found.append(f"{program.path} contains an OMPT tool, which comes first, so Ompass may record nothing")
     for text in _names(environ.get("LD_PRELOAD", "")):
         if Path(text) != tool and _offers_tool(Path(text)):
             found.append(
@@ -336,7 +336,7 @@ def other_tools(program: Program, tool: Path, environ: Mapping[str, str]) -> lis
 
 
 def _offers_tool(path: Path) -> bool:
-    # The extension also defines this function, but only calls the function of the next tool.
+    # Runtimes and the extension define this function too, but only to forward to the next tool.
     return _defines(path, "ompt_start_tool") and not runtime_kind(path.name) and not _is_extension(path)
 
 
@@ -359,7 +359,7 @@ def _names(preload: str) -> list[str]:
 def _preloaded(ours: Sequence[Path], theirs: str) -> str:
     """Returns an LD_PRELOAD: the extension, then ours, then theirs.
 
-    The tool's wrappers would only forward calls if they preceded the extension.
+    If the tool came first, its wrappers would only forward calls.
     """
     extensions = [name for name in _names(theirs) if _is_extension(Path(name))]
     others = [name for name in _names(theirs) if name not in extensions]

@@ -140,7 +140,7 @@ class _Handler(BaseHTTPRequestHandler):
         length = self.headers.get("Content-Length") or "0"
         if not (length.isascii() and length.isdecimal()):
             return self._refuse(HTTPStatus.BAD_REQUEST)
-        # Refuses longer numbers here, because int() fails on thousands of digits.
+        # Counts the digits first, because int() fails on thousands of them.
         if answer is None or len(length) > _MOST_DIGITS or not 0 < int(length) <= _MOST_BYTES:
             return self._refuse(HTTPStatus.NOT_FOUND)
         # Other sites cannot send this type without a preflight request, which is refused.
@@ -156,7 +156,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self._send(reply)
 
     def _name(self) -> str | None:
-        """Returns the name of the request; None when it is refused."""
+        """Returns the name in the path; refuses a wrong token, host or origin, and returns None."""
         host, origin = self.headers.get("Host"), self.headers.get("Origin")
         _, _, rest = self.path.partition("/")
         token, slash, name = rest.partition("/")

@@ -53,7 +53,7 @@ class FrameTable:
     @classmethod
     def of_module(cls, module: Module) -> FrameTable:
         """Returns the tables of a recorded module; empty if its file has changed."""
-        from ompass.elf import NotElfError, read_facts  # slow to load, and kept rules need no tables
+        from ompass.elf import NotElfError, read_facts  # slow to load, and cached rules need no tables
 
         path = Path(module.path)
         try:
@@ -135,9 +135,9 @@ class Unwinder:
     def frames(
         self, chain: Sequence[int], registers: Sequence[int], stack: Mapping[int, int]
     ) -> tuple[Code, ...]:
-        """Returns the thread's location, then the return address of each call, outwards.
+        """Returns the thread's location, then the return address of each call, innermost first.
 
-        Follows the tables and the saved stack, then frame pointers.
+        Follows the tables through the saved stack, then `chain`, which frame pointers gave.
         """
         by_pointers = [code for code in map(code_of, chain) if code is not None]
         if not by_pointers or len(registers) != len(self._names):

@@ -15,8 +15,8 @@ struct Opened {
     bool complete = false;
 
     Opened() {
-        if (is_privileged()) return; // environment variables of hwloc make it load libraries
-        // hwloc 2.0 and all versions with its binary interface.
+        if (is_privileged()) return; // hwloc loads libraries that environment variables name
+        // The name of hwloc 2.0 and of all versions with its binary interface.
         void *library = dlopen("libhwloc.so.15", RTLD_LAZY | RTLD_LOCAL);
         if (!library) return;
         complete = true;

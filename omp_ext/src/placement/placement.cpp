@@ -20,8 +20,8 @@ namespace omp_ext {
 
 namespace {
 
-// Maximum number of recorded ranges of moved memory. It is limited, because programs may free such memory without a
-// call of this library.
+// Maximum number of recorded ranges of moved memory. It is limited, because programs may free such memory without
+// calling this library.
 constexpr size_t kMaxForeignRanges = size_t{1} << 16;
 constexpr size_t kPagesPerQuestion = 512;
 // Maximum number of pages to query in a range (some 50 ms). In a larger range they are evenly spaced.
@@ -223,7 +223,7 @@ MoveResult Placement::move(void *address, size_t size_bytes, int domain) {
     if (size_bytes == 0) return MoveResult::kDone;
     const uintptr_t begin = given & ~(page_bytes_ - 1);
     const uintptr_t end = (given + size_bytes + page_bytes_ - 1) & ~(page_bytes_ - 1);
-    // On Linux this fails for unmapped memory before it changes anything.
+    // On Linux, msync fails for unmapped memory, and changes nothing.
     if (msync(reinterpret_cast<void *>(begin), end - begin, MS_ASYNC) != 0) return MoveResult::kInvalid;
     const bool is_placed = place(begin, end, domain);
     {

@@ -34,7 +34,7 @@ public:
 private:
     struct Range {
         uintptr_t end;
-        uintptr_t origin; // begin of the range when it was set; its pieces keep this
+        uintptr_t origin; // start of the range when it was set; its pieces keep this
         int domain;
     };
     std::map<uintptr_t, Range> ranges_; // by begin; they do not overlap
@@ -54,14 +54,14 @@ public:
     bool free(void *address);
     MoveResult move(void *address, size_t size_bytes, int domain);
 
-    // Returns the domain that holds most of the range. Asks the system for every page, or for
-    // evenly spaced pages of a very long range.
+    // Returns the domain that holds most of the range. Asks the system about every page, or about evenly spaced pages
+    // of a very long range.
     int domain_holding_most(ByteRange range);
     // Returns the domain that probably holds most of the ranges; -1: unknown. Uses the cache, and kSampledPages evenly
     // spaced pages of a longer range. Takes well below a microsecond if these pages are cached.
     int likely_domain(const ByteRange *ranges, size_t n_ranges);
 
-    // Forgets the system's answers and the targets of move(), but not the domains of allocations.
+    // Forgets the system's answers, and the domains of memory that was not allocated here.
     void forget();
 
     // Called around a fork, so the child does not inherit a locked mutex.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that gcc-compiled programs call, as the LLVM runtime offers them. GOMP functions that are missing here
-// reach the scheduler through the __kmpc functions that the runtime calls for them (GOMP_taskwait, GOMP_taskgroup_start
-// and _end).
+// Hooks for the LLVM runtime's GOMP functions, which gcc-compiled programs call. GOMP_taskwait, GOMP_taskgroup_start
+// and GOMP_taskgroup_end need no hooks, because the runtime implements them with __kmpc functions that have hooks.
 #include <cstring>
 
 #include "runtime/libomp_abi.h"
@@ -34,7 +33,7 @@ enum GompFlag : unsigned {
     kGompStrict = 1u << 14,
 };
 
-// The shared variables of a task of gcc: the function to call and the address of its data. The data follow this,
+// The shared variables of a gcc task: the function to call and the address of its data. The data follow the Call,
 // aligned as gcc requests.
 struct Call {
     Function function;
@@ -96,8 +95,8 @@ ShortList<BlockDependence> list_of(void **dependences) {
 
 // ---------------------------------------------------------------- regions
 
-// A region's function and data. The address of a Region is the key of the team, so a thread uses one Region for all
-// regions at one depth. For task reductions the runtime reads the first word of the program's data, copied here.
+// A region's function and data. A thread reuses one Region for all regions at one depth, because its address is the key
+// of the team. For task reductions the runtime reads the first word of the program's data, copied here.
 struct Region {
     void *first_word;
     Function function;
@@ -247,7 +246,7 @@ OMP_EXT_HOOK(void, GOMP_task,
                            __builtin_return_address(0));
     if (flags & kGompDetach) {
         void *event = __kmpc_task_allow_completion_event(nullptr, worker->runtime_thread, task->block);
-        *static_cast<void **>(detach) = event; // the variable of the program; next, its copy in the task
+        *static_cast<void **>(detach) = event; // the program's variable; the next line sets its copy in the task
         *static_cast<void **>(static_cast<Call *>(static_cast<Block *>(task->block)->shareds)->data) = event;
     }
     const ShortList<BlockDependence> list = flags & kGompDepend ? list_of(dependences) : ShortList<BlockDependence>(0);

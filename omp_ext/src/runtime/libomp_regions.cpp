@@ -34,9 +34,9 @@ using namespace abi;
 
 namespace {
 
-// The bodies of teams constructs. The primary thread of a team runs such a body, while the team's other threads wait
-// for parallel regions inside the body. Yet the runtime reports a region of all these threads. Within another region (a
-// target construct that falls back to the host) only the address of the body identifies a teams construct.
+// The bodies of teams constructs. Only the primary thread of a team runs the body, and the other threads wait for
+// parallel regions inside it. Yet the runtime reports a region of all these threads. Within another region (a target
+// construct that falls back to the host) omp_get_level() is not 0, and only the address identifies the body.
 struct TeamsBody {
     void (*microtask)();
     const TeamsBody *next;
@@ -57,7 +57,7 @@ void note_teams_body(void (*microtask)()) {
 
 } // namespace
 
-// The named arguments fill the registers of x86-64 and aarch64; all others stay on the stack.
+// The named arguments fill the argument registers of x86-64 and aarch64; all others stay on the stack.
 OMP_EXT_HOOK(void, __kmpc_fork_teams,
              (void *location, int32_t n_arguments, void (*microtask)(), void *first, void *second, void *third,
               void *fourth, void *fifth),
@@ -74,14 +74,14 @@ OMP_EXT_HOOK(void, __kmpc_fork_call,
     OMPASS_JUMP real___kmpc_fork_call()(location, n_arguments, microtask, first, second, third, fourth, fifth);
 }
 
-// Called by each thread of a team with the runtime's copy of the arguments, which is unique to the team while it lives.
+// Called by each thread of a team. `arguments`: the runtime's copy; its address identifies the team during the region.
 OMP_EXT_HOOK(int32_t, __kmp_invoke_microtask,
              (void (*microtask)(), int32_t thread, int32_t number, int32_t n_arguments, void **arguments,
               void **exit_frame),
              (microtask, thread, number, n_arguments, arguments, exit_frame)) {
     const auto real = real___kmp_invoke_microtask();
-    // A function of the runtime starts the regions of gcc programs; they join in libomp_gomp.cpp. Helper threads of the
-    // runtime never join.
+    // In gcc programs `microtask` is a function of the runtime, and the threads join in libomp_gomp.cpp. Helper threads
+    // of the runtime never join.
     if (is_in_runtime(reinterpret_cast<const void *>(microtask)))
         return real(microtask, thread, number, n_arguments, arguments, exit_frame);
     Worker *outer = this_worker;
@@ -95,8 +95,8 @@ OMP_EXT_HOOK(int32_t, __kmp_invoke_microtask,
     return result;
 }
 
-// The workers of the regions around the thread's serialized regions, innermost last. A serialized region begins without
-// a worker. If the runtime calls the body of the region, begin_part may make a team of one.
+// The worker that the thread had before each of its open serialized regions, innermost last. A serialized region begins
+// without a worker. If the runtime calls the body of the region, begin_part may make a team of one.
 namespace {
 thread_local std::vector<Worker *> *outer_workers __attribute__((tls_model("initial-exec"))) = nullptr;
 }

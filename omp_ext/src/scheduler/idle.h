@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads without a task: a short spin, then sleep, and their wake-up. Owns Worker::asleep and the counts of sleeping
-// and searching workers.
+// Threads without a task spin briefly, then sleep, and are woken. Owns Worker::asleep and the counts of sleeping and
+// searching workers.
 //
 // A thread announces its sleep, and then checks once more that its wait is not over. It can still miss the wake-up for
 // a task that another thread queues at that moment, because preventing this would cost every creation a fence. So each
@@ -40,7 +40,7 @@ public:
             retract();
     }
 
-    // True in the first moments of a search, and false in the last search before a sleep.
+    // True in the first searches of a wait and after a sleep; false in the last search before a sleep.
     bool is_fresh() const { return n_rounds_ < kPauses; }
 
     // Time of the first search without result, or 0 after a task was found.
@@ -66,7 +66,7 @@ private:
 void wake(Worker &worker);
 void wake_all(Team &team);
 
-// Wakes a sleeping worker for a task queued in the domain, if a processor is free.
+// Wakes a sleeping worker for a task queued in the domain, unless the awake workers suffice.
 void wake_for_task(Team &team, int domain);
 
 // True if all threads in the team's barrier sleep, so only the creators of tasks run them.
@@ -97,8 +97,8 @@ inline void enqueue(Team &team, Task &task, bool at_front) {
     signal_inbox_task(team, task.domain);
 }
 
-// Lends the processor of a thread that queues tasks to threads that are about to run tasks. Ends when one of them takes
-// a task, at the latest after some microseconds.
+// Lends the processor of a thread that queues tasks to threads that are about to run tasks. Returns when one of them
+// takes a task, after 20 us at most.
 void lend_processor(Worker &worker);
 
 } // namespace omp_ext

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inbox of a domain: tasks that wait for any of its threads. Each parent has a list of its children in inboxes.
 //
-// Contract. Any thread may call every function but claim. put, send, take and claim each cost O(1). An entry is in at
+// Contract. Any thread may call any function except claim. put, send, take and claim each cost O(1). An entry is in at
 // most one inbox. An entry that was put is in its parent's list too, until it is taken or claimed.
-// put:   adds an entry, whose parent exists until the entry's task is complete.
+// put:   adds an entry. Its parent must exist until the entry's task is complete.
 // send:  as put, for an entry that the parent will not claim. Writes to one shared cache line; put writes to three.
-// take:  returns the first entry that `fits`, of the first `n_looked_at`. `fits` may read the entry and all its
+// take:  takes the first entry that fits, among the first `n_looked_at`. `fits` may read the entry and all its
 //        ancestors, which exist as long as the entry is in an inbox.
-// take_first: returns the first entry, if it fits. Calls `see_next` with the address of the new first entry, if that
+// take_first: takes the first entry, if it fits. Calls `see_next` with the address of the new first entry, if that
 //        entry was sent; see_next must not read it.
-// claim: called by the parent's thread; takes one of its entries out of any inbox.
+// claim: called by the parent's thread; takes one of the parent's entries out of any inbox.
 //
-// Sent entries come before the others, newest first. The receiver takes them as a chain without reading them, because
-// they are in other caches. It moves them to the list of the others when it needs more than the first entry.
+// A receiver puts sent entries before the others, newest first. It keeps them as a chain that it does not read, because
+// they are in other caches. It merges the chains into the list when it needs more than the first entry.
 // Locks: an inbox's lock before a parent's; claim holds one at a time. Under the parent's lock, the thread that sets
 // `claimed` or unlinks the entry from the parent's list becomes the owner of the entry. The owner may free it once it
 // has unlinked it from the inbox, too.
@@ -85,7 +85,7 @@ public:
         lock_.unlock();
     }
 
-    // Puts an entry at the front, without its parent's list.
+    // Puts an entry at the front, but not into its parent's list.
     void send(QueueEntry *entry) {
         entry->siblings = nullptr;
         uint64_t before = 0, after = 0;
@@ -116,7 +116,7 @@ public:
         return entry;
     }
 
-    // Claims the first of `n_looked_at` children whose inbox fits.
+    // Claims the newest child whose inbox fits, among the newest `n_looked_at`.
     template <typename Fits>
     static QueueEntry *claim(ChildList *siblings, unsigned n_looked_at, Fits &&fits) {
         siblings->lock.lock();
@@ -259,7 +259,7 @@ private:
 
     SpinLock lock_;
     std::atomic<int> depth_of_first_{-1}; // written under lock_, read by any thread
-    unsigned n_chains_ = 0; // the last chain comes first; under lock_
+    unsigned n_chains_ = 0; // the last chain has the first entries; under lock_
     QueueEntry *first_ = nullptr, *last_ = nullptr; // ends of the list; under lock_
     std::atomic<uint64_t> size_{0}; // number of entries in list and chains; written and read like depth_of_first_
     std::atomic<uint64_t> max_size_{0};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stacks on which a thread continues while one of its tasks waits, and switches between them. Owns their memory and the
 // state that belongs to a stack: registers and floating-point control words (Boost.Context), C++ exceptions in flight,
-// the view of sanitizers. Knows nothing of tasks.
+// the state of sanitizers. Knows nothing of tasks.
 #pragma once
 
 #include <atomic>
@@ -25,9 +25,9 @@ public:
     Stack *take();
     // Gives a stack back. May be called on this stack, just before leaving it for good.
     void give(Stack *stack);
-    // Releases pages of idle stacks to the system: all pages of stacks that were not needed since the last call, and
-    // the lower pages of the others. Does so at most ten times a second, because following regions need the same pages.
-    // Unless there are many stacks, does so for the first time a tenth of a second after the first stack was taken.
+    // Releases pages of idle stacks to the system: all pages of stacks that were not needed since the last release, and
+    // the lower pages of the others. Does so at most ten times a second, because later regions need the same pages. The
+    // first time is a tenth of a second after the first stack was taken, or when the thread has many stacks in use.
     void trim();
 
 private:
@@ -51,7 +51,7 @@ struct StackContext {
     void *fake_stack = nullptr; // AddressSanitizer's
 };
 
-// Waits until the thread that leaves a stack has left it.
+// Waits until the thread that is leaving the stack `there` has left it.
 void wait_until_left(const StackContext &there);
 
 // Leaves the present stack, `here`, for the stack `there`, which a thread left before. Returns when a thread goes back
@@ -60,14 +60,14 @@ void go_to(StackContext &here, StackContext &there);
 // Leaves the present stack for a new one and calls entry(argument) there. entry must end in abandon_for. The argument
 // must not be on the present stack if other threads may go to `here`.
 void go_to_new(StackContext &here, Stack &stack, void (*entry)(void *), void *argument);
-// Leaves a new stack for good.
+// Leaves a stack that go_to_new began, for good, and goes to `there`.
 [[noreturn]] void abandon_for(StackContext &there);
 
 // Calls a function on a new stack, and returns when it returns.
 void call_on(Stack &stack, void (*function)(void *), void *argument);
 
-// The stack of the calling thread. Unknown until the thread's first switch or first call of is_below_middle_of_stack(),
-// which find it; until then every frame is below `middle`.
+// The stack of the calling thread. The thread's first switch or first call of is_below_middle_of_stack() finds it;
+// until then every frame is below `middle`.
 struct StackBounds {
     const char *lowest = nullptr;
     size_t bytes = 0;
@@ -76,7 +76,7 @@ struct StackBounds {
 extern constinit thread_local StackBounds present_stack __attribute__((tls_model("initial-exec")));
 bool is_below_middle_of_stack(uintptr_t frame);
 
-// True if a C++ exception is thrown or handled on the present stack.
+// True if a C++ exception is being thrown or handled on the present stack.
 bool has_exception();
 
 // True if less than half of the present stack is left.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of teams. Threads join and leave teams.
+// Keeps the table of teams, and lets threads join and leave them.
 #include "scheduler/team.h"
 
 #include <climits>
@@ -26,7 +26,7 @@ std::atomic<Team *> teams{nullptr}; // newest first; only grows
 // Teams by key and size. The lists only grow. A program has many teams if many of its threads start regions.
 constexpr size_t kBuckets = 4096;
 std::atomic<Team *> buckets[kBuckets];
-SpinLock teams_lock; // held while adding
+SpinLock teams_lock; // held while changing the lists of teams
 // The last team of the thread, which it usually joins again.
 thread_local Team *last_team __attribute__((tls_model("initial-exec"))) = nullptr;
 
@@ -146,7 +146,7 @@ void begin_region(Worker &worker, int domain, int32_t runtime_thread) {
     worker.counters = nullptr;
 }
 
-// The teams of one thread that are in no region. Protected by teams_lock.
+// Single-thread teams that are in no region, linked by next_idle. Protected by teams_lock.
 Team *idle_teams = nullptr;
 
 } // namespace

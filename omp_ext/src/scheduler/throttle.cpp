@@ -13,15 +13,15 @@ namespace omp_ext {
 
 namespace {
 
-constexpr int64_t kThrottleThreshold = 256; // tasks in a deque beyond which new tasks run at once
-constexpr uint32_t kDoubtBatch = 4; // tasks in the batch after a slow batch of tasks that were short before
+constexpr int64_t kThrottleThreshold = 256; // size of a deque at which new tasks run at once
+constexpr uint32_t kDoubtBatch = 4; // tasks in a probe, and in the batch that confirms a slow one
 constexpr int64_t kShortNs = 100; // longest mean time of a short task, including its creation
-// The same for tasks with dependences, which cost more if they wait for each other than if they run at once.
+// The same for tasks with dependences. Running them at once saves more, because they need not wait for each other.
 constexpr int64_t kShortWaitingNs = 300;
-// Longest time of a short task in another thread than its creator's, which fetches the task from another cache.
+// Longest time of a short task in a thread other than its creator's, including the fetch from another cache.
 constexpr int64_t kShortForeignNs = 500;
-constexpr uint32_t kForeignPerSample = 8; // tasks of other creators between two that a thread measures
-constexpr uint32_t kSamplesPerHint = 4; // short ones in a row, after which the creator measures its tasks
+constexpr uint32_t kForeignPerSample = 8; // a thread measures one of this many tasks of other creators
+constexpr uint32_t kSamplesPerHint = 4; // short samples in a row after which the creator measures its tasks
 constexpr uint32_t kMostHintsToSkip = 1023;
 constexpr uint32_t kMostWaiting = 1024; // incomplete children beyond which their creator runs some
 constexpr int64_t kLongestDrainNs = 200'000; // longest time that drain() searches while other threads run tasks
@@ -49,8 +49,8 @@ void begin_batch(Worker &worker, int64_t now, uint32_t n_tasks) {
     pace.is_probe = false;
 }
 
-// Makes the next tasks of this construct run at once, so that this thread measures them. Returns false if earlier such
-// tasks were not short, so the hint of another thread is ignored.
+// Makes the next tasks of this construct run at once, so that this thread measures them. Returns false to ignore the
+// hint of another thread, because the tasks of the last probe were not short.
 bool begin_probe(Worker &worker, const Task &task) {
     Pace &pace = worker.pace;
     if (pace.n_hints++ < pace.n_hints_to_skip) return false;
@@ -172,7 +172,7 @@ bool has_no_predecessors(Worker &worker) {
 namespace {
 
 // Runs a batch of tasks, or a single task if that takes long. Returns false if there are too few tasks. Sets
-// *are_short if all were short and created no tasks.
+// *are_short if they were short on average and created no tasks.
 bool run_batch(Worker &worker, const Search &search, bool *are_short) {
     const int64_t start_ns = now_ns(), longest_ns = kPaceBatch * kShortWaitingNs;
     const uint64_t n_before = n_created(worker);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the part of an untied task on a thread's stack in constant time. With a search down the stack, the cost of a
-// resumption would grow with the depth of the stack. A part enters the table when another task is put on top of it.
+// Finds the part of an untied task (task_state.h) on a thread's stack in constant time. With a search down the stack,
+// the cost of a resumption would grow with the depth of the stack. A part enters the table when another task is put on
+// top of it.
 #pragma once
 
 #include <cstddef>

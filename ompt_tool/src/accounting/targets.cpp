@@ -103,7 +103,7 @@ void note_device_step(ThreadState &thread, uint32_t construct, format::CallStep 
                clock::now(), true);
 }
 
-// In a kernel, each event finds a changed run switch and takes the long path, so the short paths need no check for
+// In a kernel, each event finds a changed run switch and takes the slow path, so the fast paths need no check for
 // kernels.
 void begin_kernel(ThreadState &thread) {
     if (thread.target.n_kernels++) return;

@@ -8,7 +8,7 @@
 
 namespace ompass {
 
-// Begin and end a target construct, or a call that moves data of a device. Only the outermost one counts.
+// Begin and end a target construct, or a call that moves data to or from a device. Only the outermost one counts.
 // `kind`: ompt_target_t or one of our own kinds. `device`: its number, or -1 if unknown.
 void begin_target(ThreadState &thread, uint32_t kind, int device, const void *address);
 void end_target(ThreadState &thread);
@@ -23,11 +23,11 @@ void begin_target_step(ThreadState &thread);
 void end_data_operation(ThreadState &thread, uint32_t operation, const void *host, uint64_t bytes);
 void end_launch(ThreadState &thread, uint32_t n_teams);
 
-// Counts that the runtime loaded code onto a device. The load belongs to no construct, because the construct that needs
-// the code has not begun.
+// Counts a load of code onto a device. The load belongs to no construct, because the construct that needs the code has
+// not begun.
 void note_image_load(ThreadState &thread, int device, uint64_t bytes);
 
-// Counts a step that the device timed, for the construct `construct`. `length_ns`: its time on the device.
+// Counts a step of `construct` that the device timed. `length_ns`: the time of the step on the device.
 void note_device_step(ThreadState &thread, uint32_t construct, format::CallStep step, uint32_t operation,
                       uint64_t length_ns);
 

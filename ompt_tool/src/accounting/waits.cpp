@@ -31,7 +31,7 @@ bool may_end_loop(uint32_t kind) {
 
 // Returns the wait at this barrier. At a region's end, the runtime reports no address on workers, and the address of
 // the region on the primary. At the end of a loop, it reports no address in gcc programs, and an address in the runtime
-// if the region ends there.
+// if the region ends with the loop.
 format::WaitSlot &barrier_wait(ThreadState &thread, uint32_t kind, const void *address) {
     const EnteredRegion &region = *thread.region;
     if (!region.instance) return thread.places.wait(address, kind);

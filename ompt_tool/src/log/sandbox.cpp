@@ -77,7 +77,7 @@ bool was_loaded_at_start() {
     return program && dlsym(program, "ompass_get_api") == reinterpret_cast<void *>(&ompass_get_api);
 }
 
-// True if, under these filters, a process can open a file for writing, and survives the attempt to open a perf event. A
+// True if the present filters let a process open a file for writing, and survive an attempt to open a perf event. A
 // separate process tries both. The program's wait() does not see that process, and its end sends no signal.
 bool may_record() {
     const long child = syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr);
@@ -120,7 +120,7 @@ long filters_now() {
         const long n = filters_in(file);
         if (n != kUnknown) return n;
     }
-    const int mode = prctl(PR_GET_SECCOMP); // the kept descriptor is closed; prctl opens no file
+    const int mode = prctl(PR_GET_SECCOMP); // no usable descriptor is kept; prctl opens no file
     if (mode <= 0 || filters_at_first() <= 0) return mode > 0 ? mode : 0;
     return filters_of("/proc/self/status");
 }

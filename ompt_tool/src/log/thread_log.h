@@ -21,7 +21,7 @@ public:
     // Called after the first slots are made: the events are then at the end of the file, where trim() can cut them.
     void start_tracing(uint64_t now);
     // Called before start_tracing() if the run keeps only the last part of its trace. When the log wants a checkpoint,
-    // it sets both words to recorder::kNever, so that the thread's next event takes the long path. `then` is the copy
+    // it sets both words to recorder::kNever, so that the thread's next event takes the slow path. `then` is the copy
     // of *seen_switch that creations check.
     void keep_last(uint32_t *seen_switch, uint32_t *then) { seen_switch_ = seen_switch, then_ = then; }
 
@@ -30,7 +30,7 @@ public:
     uint64_t tasks_in_memory() const; // number of completed tasks that are counted in memory only
 
     // Returns the slot with this thread's statistics of construct `id`, and makes it at the first call. Never null:
-    // without memory, or beyond the last slot, all constructs share one slot that is never read.
+    // constructs without memory, or beyond the last slot, share one slot that is never read.
     void *slot(uint32_t id) {
         const uint32_t extent = id / format::kSlotsPerExtent;
         if (__builtin_expect(extent < kMaxSlotExtents && slots_[extent] != nullptr, 1))
@@ -39,7 +39,7 @@ public:
     }
 
     bool tracing() const { return limit_ != nullptr; }
-    bool counts_records() const { return tracing() || dropping_; } // written, or counted as dropped
+    bool counts_records() const { return tracing() || dropping_; } // records are written, or counted as dropped
 
     // Append a record. `now` of timed records must not decrease.
     void untimed(format::EventKind kind, uint32_t argument) { put(format::pack_event(kind, argument, 0)); }
@@ -127,7 +127,7 @@ public:
     }
     uint64_t time() const { return base_; } // of the last timed record
 
-    // Append begin and end of an untimed undeferred task, in the last record if that is a kInlineOps with room.
+    // Append begin and end of an untimed undeferred task, to the last record if it is a kInlineOps with room.
     void inline_begin(unsigned code) { append_op(format::kInlineOpBegin + code); }
     void inline_end() { append_op(format::kInlineOpEnd); }
     // Returns the kInlineOps record, for callers that append to it directly and call append_op() when it is full.
@@ -153,7 +153,7 @@ public:
 
     // Asks for a checkpoint before the thread's next event (`events` == 1), the event after it (2), and so on.
     void want_checkpoint(uint8_t events);
-    // Called before each event on the long path. Returns true if a checkpoint is due now.
+    // Called before each event on the slow path. Returns true if a checkpoint is due now.
     bool takes_checkpoint() {
         if (checkpoint_in_ == 0) return false;
         if (--checkpoint_in_) want_checkpoint(checkpoint_in_);
@@ -246,7 +246,7 @@ private:
     bool renew_window();
     void empty_window();
     void publish_window();
-    void begin_window(); // places the next record at the begin of the window
+    void begin_window(); // places the next record at the start of the window
     void cut_window();
     uint32_t *window_begin() const { return reinterpret_cast<uint32_t *>(window_ + 1); }
     uint32_t *window_end() const { // minus one word that stays zero
@@ -257,7 +257,7 @@ private:
     void *make_slots(uint32_t id);
 
     uint32_t *next_ = nullptr; // place of the next record
-    uint32_t *limit_ = nullptr; // end of the window minus one word that stays zero; null: not tracing
+    uint32_t *limit_ = nullptr; // a record that would pass this place calls refill(); null: not tracing
     // The last record if it is a kInlineOps, or a kMutexAcquired (kPostponable).
     omp_ext_order order_ = {0, kNoOps, nullptr, format::kInlineOpEnd, nullptr};
     uint8_t n_codes_ = 0;

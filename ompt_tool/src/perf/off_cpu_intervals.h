@@ -22,8 +22,8 @@ public:
     bool open(ProcessorRing &begun, uint32_t tid);
     bool open(uint32_t tid);
     void close();
-    // Notes that the thread was created after `begin`, and was blocked from `begin` until it first ran. Has no effect
-    // once off-CPU time has been taken.
+    // Counts the thread as blocked from `begin`, before its creation, until it first ran. Has no effect once off-CPU
+    // time has been taken.
     void note_creation_after(uint64_t begin);
     bool is_open() const { return ring_.is_open() || by_clock_; }
 
@@ -95,7 +95,7 @@ private:
     bool paused_ = false; // by_clock_ is true because of pause_records()
     uint64_t by_clock_since_ = 0, clock_ticks_ = 0;
     uint64_t asks_at_ = 0; // time from which the end of a state interval reads the clock
-    uint64_t waits_until_ = 0; // asks_at_ if no interval is left to take; else 0
+    uint64_t waits_until_ = 0; // asks_at_ if the clock replaces records and no interval is left to take; else 0
     uint64_t n_switches_ = 0; // switches since the last decision of choose_source()
     uint64_t chosen_ns_ = 0;
     uint64_t patience_ns_ = 0; // time until records are tried again

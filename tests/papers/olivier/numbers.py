@@ -67,7 +67,7 @@ def other_time(values: Values, program: Program, scheduler: Scheduler, threads: 
 
 
 def decrease(values: Values, program: Program, over: Scheduler, scheduler: Scheduler, threads: int) -> float:
-    """Returns the decrease of the elapsed time relative to the scheduler `over`, as a share."""
+    """Returns the saved share of the time: 1 - speed-up under `over` / speed-up under `scheduler`."""
     first, second = (speedup(values, program, one, threads) for one in (over, scheduler))
     return 1 - first / second
 
@@ -84,7 +84,7 @@ def read_bytes(values: Values, program: Program, scheduler: Scheduler, threads: 
 
 
 def memory_share(values: Values, program: Program, scheduler: Scheduler, threads: int) -> float:
-    """Returns the time of the data over the work."""
+    """Returns the part of the work in which threads access declared data."""
     runs = _runs(values, program, scheduler, threads)
     return median(run["memory_ns"] / (run["work_ns"] - run["serial_ns"]) for run in runs)
 
@@ -118,13 +118,13 @@ def contributions(values: Values, program: Program, scheduler: Scheduler, thread
 def contribution_above(
     values: Values, program: Program, scheduler: Scheduler, threads: int, cycles: int
 ) -> float:
-    """Returns the share in the latency of the ranges above a limit of LIMITS."""
+    """Returns the share of the latency in the ranges above `cycles`, which is one of LIMITS."""
     parts = contributions(values, program, scheduler, threads)
     return sum(parts[name] for name in RANGES[LIMITS.index(cycles) + 1 :])
 
 
 def within(values: Values, program: Program, scheduler: Scheduler, threads: int, cycles: int) -> float:
-    """Returns the share of the blocks that are found within a limit of LIMITS."""
+    """Returns the share of the blocks that are found within `cycles`, which is one of LIMITS."""
     found = list(by_latency(values, program, scheduler, threads).values())
     return sum(found[: LIMITS.index(cycles) + 1])
 
@@ -151,9 +151,9 @@ def _by_latency(run: dict[str, int]) -> dict[str, float]:
 
 
 def measured_inflation(values: Values, program: Program, version: str) -> float:
-    """Returns the measured work of all threads over the work of tasks on one thread.
+    """Returns the measured work of a version, on all threads, over that of version TASKS on one thread.
 
-    Each work is the least of all rounds.
+    Both are the least of all rounds.
     """
     work, alone = (_work_ns(values, program, one) for one in (version, f"{TASKS} 1"))
     return work / alone
@@ -166,7 +166,7 @@ def _work_ns(values: Values, program: Program, version: str) -> int:
 
 
 def placed_share(values: Values, name: str) -> float:
-    """Returns the share of tasks or pages at home in the virtual machine; 0 if it did not run."""
+    """Returns the share of tasks or pages at home in the virtual machine; 0 if they were not measured."""
     held, of = values["placement"].get(name, (0, 1))
     return float(held / of)
 

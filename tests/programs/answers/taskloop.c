@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A taskloop of six tasks for two threads, followed by a serial part.
+ * A taskloop of six tasks for two threads. Then one thread computes while the other is idle.
  */
 #include "answer.h"
 

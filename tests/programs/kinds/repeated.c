@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Constructs of every kind, each executed several times in a row by one thread, in turns. In a team of one, a task of
- * the extension may serve the next execution of its construct.
+ * One thread executes task constructs of six kinds in turns, most of them several times in a row. In a team of one, the
+ * extension may reuse the finished task of a construct for its next execution.
  */
 #include "../facts.h"
 

@@ -9,7 +9,7 @@ const MOST_TILES = 4000;
 class Bins {
     constructor(description) {
         this.description = description;
-        this.tiles = new Map(); // by name, least recently used first
+        this.tiles = new Map(); // by name, in order of loading
         this.onload = () => {};
         this.problem = "";
     }
@@ -20,8 +20,8 @@ class Bins {
         return dimension === "state" ? states : this.description.dimensions[dimension].entries.length + states;
     }
 
-    // Sums [begin, end) of a row in `n` columns of equal length, over the parts of the row. A coarser tile, if
-    // loaded, replaces a tile that has not arrived.
+    // Returns the time of each colour in `n` equal slices of [begin, end), summed over the parts of a row. A
+    // coarser tile, if loaded, replaces a tile that has not arrived.
     fill(row, dimension, begin, end, n) {
         const values = new Float64Array(n * this.columns(dimension));
         for (const part of partsOf(row)) this.fillPart(part, dimension, begin, end, n, values);
@@ -48,8 +48,7 @@ class Bins {
         }
     }
 
-    // Distributes the part of a tile in [from, to) over the columns of [begin, end). The last bin ends with
-    // the run.
+    // Distributes [from, to) of a tile over the `n` slices of [begin, end). The last bin ends with the run.
     add(tile, index, shift, columns, from, to, begin, end, values, n, endOfRun) {
         const length = 2 ** shift;
         const origin = index * BINS_IN_TILE;
@@ -109,7 +108,7 @@ class ServedBins extends Bins {
         await Promise.all(missing.map((wanted) => this.loadTiles(wanted)));
     }
 
-    // Fetches the same tile of many rows, also of several runs, in one request.
+    // Fetches one tile of many rows, perhaps of several runs, in one request.
     async loadTiles({ dimension, shift, index, rows }) {
         const names = rows.map((row) => `${row.id} ${dimension} ${shift} ${index}`);
         try {
@@ -162,7 +161,7 @@ class ServedBins extends Bins {
 
     // Returns a task that runs on `thread` at `at`, with its predecessors and successors.
     async links(run, task, thread, at) { return rowsOf(await (await ask("links", { run, task, thread, at })).json()); }
-    // Returns the activity of each of these threads at a moment.
+    // Returns the state interval of each of these threads at a moment.
     async moment(run, threads, at) { return rowsOf(await (await ask("moment", { run, threads, at })).json()); }
     // Returns the source around a construct; null if it was not found.
     async excerpt(run, construct) { return (await ask("excerpt", { run, construct })).json(); }
@@ -222,7 +221,7 @@ class BakedBins extends Bins {
         const scale = 2 ** run.shift / 65535;
         const by = shift - run.shift;
         tile = new Float64Array(BINS_IN_TILE * columns);
-        const origin = index * BINS_IN_TILE * 2 ** by - run.first; // of the tile, in loaded bins
+        const origin = index * BINS_IN_TILE * 2 ** by - run.first; // the tile's first bin within the run's bins
         const end = Math.min(origin + BINS_IN_TILE * 2 ** by, run.n);
         for (const thread of row.threads) {
             const base = run.place.get(thread) * run.n;
@@ -241,7 +240,7 @@ function decode16(text) {
     return new Uint16Array(bytes.buffer);
 }
 
-// Returns the rows that a row sums, each of a single run: the row itself, or the rows below it.
+// Returns the single-run rows that make up a row: the row itself, or the rows below it.
 const partsOf = (row) => (row.run === undefined ? row.rows.flatMap(partsOf) : [row]);
 const threadsIn = (row) => partsOf(row).reduce((sum, part) => sum + part.threads.length, 0);
 
