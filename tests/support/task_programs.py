@@ -61,6 +61,7 @@ _NEEDS: dict[str, TaskProgram] = {
         TaskProgram("kinds/detached_thread.c", ends_in_flight=True, ends_in_region=True),
         TaskProgram("kinds/detach_destructor.cpp", lacks={"gcc-12-libomp-19": _NO_GOMP_DETACH}),
         TaskProgram("kinds/detach_early.c", lacks={"gcc-12-libomp-19": _NO_GOMP_DETACH}),
+        TaskProgram("kinds/detach_in_task.c", lacks={"gcc-12-libomp-19": _NO_GOMP_DETACH}),
         TaskProgram("kinds/detach_late_pthread.c", lacks={"gcc-12-libomp-19": _NO_GOMP_DETACH}),
         TaskProgram("kinds/detach_late_task.c", lacks={"gcc-12-libomp-19": _NO_GOMP_DETACH}),
         TaskProgram("kinds/dlopen_library.c", is_library_too=True),

@@ -269,8 +269,10 @@ OMP_EXT_HOOK(void, GOMP_taskwait_depend, (void **dependences), (dependences)) {
 
 // The runtime's function does nothing.
 OMP_EXT_HOOK(void, GOMP_taskyield, (), ()) {
-    if (Worker *worker = this_worker) return yield(*worker);
-    real_GOMP_taskyield()();
+    Worker *worker = this_worker;
+    if (!worker) return real_GOMP_taskyield()();
+    note_other_waits();
+    yield(*worker);
 }
 
 OMP_EXT_HOOK(void, GOMP_taskgroup_reduction_register, (uintptr_t *reductions), (reductions)) {

@@ -21,19 +21,24 @@ constexpr int kTries = 200; // number of tries before a task is suspended; most 
 // The gate of one lock or critical section, found by its address; never freed.
 class Gate {
 public:
-    explicit Gate(bool nests) : nests_(nests) {}
+    // A task at the gate, and whether the lock nests. After a lock is destroyed, one of the other kind may be at its
+    // address.
+    struct Visitor {
+        const Task *task;
+        bool nests;
+    };
 
     // kAgain: the task was inside already. If the lock nests, the task must leave as often as it entered.
     enum Entry { kRefused, kEntered, kAgain };
-    Entry try_enter(const Task *task) {
+    Entry try_enter(const Visitor &visitor) {
         lock_.lock();
-        const Entry entry = admit(task);
+        const Entry entry = admit(visitor);
         lock_.unlock();
         return entry;
     }
 
     struct Waiter {
-        const Task *task;
+        Visitor visitor;
         Suspension *suspension;
         Waiter *next;
     };
@@ -41,7 +46,7 @@ public:
     // leaves admits and resumes the first waiter.
     bool queue(Waiter &waiter) {
         lock_.lock();
-        const bool is_refused = admit(waiter.task) == kRefused;
+        const bool is_refused = admit(waiter.visitor) == kRefused;
         if (is_refused) {
             waiter.next = nullptr;
             (first_ ? last_->next : first_) = &waiter;
@@ -61,7 +66,7 @@ public:
             inside_ = nullptr;
             if (Waiter *waiter = first_) {
                 first_ = waiter->next;
-                admit(waiter->task);
+                admit(waiter->visitor);
                 next = waiter->suspension;
             }
         }
@@ -71,17 +76,16 @@ public:
     }
 
 private:
-    Entry admit(const Task *task) {
-        if (inside_ && inside_ != task) return kRefused;
+    Entry admit(const Visitor &visitor) {
+        if (inside_ && inside_ != visitor.task) return kRefused;
         const Entry entry = inside_ ? kAgain : kEntered;
         // Counts only locks that nest. One entry into a critical section may call this twice, because the runtime's
         // function may call another function that is hooked.
-        n_entered_ = inside_ && nests_ ? n_entered_ + 1 : 1;
-        inside_ = task;
+        n_entered_ = inside_ && visitor.nests ? n_entered_ + 1 : 1;
+        inside_ = visitor.task;
         return entry;
     }
 
-    const bool nests_;
     SpinLock lock_;
     const Task *inside_ = nullptr;
     int n_entered_ = 0; // times that the task inside must leave
@@ -92,8 +96,8 @@ struct Turn final : Awaited {
     Gate &gate;
     Gate::Waiter waiter;
 
-    Turn(Gate &its_gate, const Task *task) : gate(its_gate), waiter{task, nullptr, nullptr} {}
-    bool is_over() override { return gate.try_enter(waiter.task) != Gate::kRefused; }
+    Turn(Gate &its_gate, const Gate::Visitor &visitor) : gate(its_gate), waiter{visitor, nullptr, nullptr} {}
+    bool is_over() override { return gate.try_enter(waiter.visitor) != Gate::kRefused; }
     bool arm(Suspension &suspension) override {
         waiter.suspension = &suspension;
         return gate.queue(waiter);
@@ -117,11 +121,11 @@ Gate *find_gate(const void *address) {
     return gate;
 }
 
-Gate &gate_of(const void *address, bool nests) {
+Gate &gate_of(const void *address) {
     gates_lock.lock();
     Gate *&gate = gates()[address];
     if (!gate) {
-        gate = new Gate(nests);
+        gate = new Gate;
         note_other_waits();
         n_gates.fetch_add(1, std::memory_order_relaxed);
     }
@@ -132,14 +136,15 @@ Gate &gate_of(const void *address, bool nests) {
 void enter(const void *address, bool nests = false) {
     Worker *worker = this_worker;
     if (!worker || !suspends_waits(*worker)) return;
-    Gate &gate = gate_of(address, nests);
+    Gate &gate = gate_of(address);
+    const Gate::Visitor visitor{worker->current, nests};
     for (int i = 0; i < kTries; i++) {
-        const Gate::Entry entry = gate.try_enter(worker->current);
+        const Gate::Entry entry = gate.try_enter(visitor);
         if (entry == Gate::kEntered) worker->n_locks++;
         if (entry != Gate::kRefused) return;
         SpinLock::pause();
     }
-    Turn turn(gate, worker->current);
+    Turn turn(gate, visitor);
     wait_suspended(*worker, turn);
     present_worker()->n_locks++;
 }
@@ -148,7 +153,7 @@ void enter(const void *address, bool nests = false) {
 bool try_to_enter(const void *address, bool nests) {
     Worker *worker = this_worker;
     if (!worker || !suspends_waits(*worker)) return true;
-    const Gate::Entry entry = gate_of(address, nests).try_enter(worker->current);
+    const Gate::Entry entry = gate_of(address).try_enter({worker->current, nests});
     if (entry == Gate::kEntered) worker->n_locks++;
     return entry != Gate::kRefused;
 }

@@ -397,7 +397,8 @@ struct Starter {
     Team &team;
 };
 
-// Places a task whose last predecessor completed on this thread.
+// Queues a task whose last predecessor is complete: in the worker's deque or its domain's inbox, or always in the inbox
+// if there is no worker.
 void start_successor(void *context, Task *task) {
     const Starter &starter = *static_cast<Starter *>(context);
     if (starter.worker) {
@@ -407,7 +408,7 @@ void start_successor(void *context, Task *task) {
     }
 }
 
-// Ends the dependences of a complete task. `worker`: null for a thread outside of the team.
+// Ends the dependences of a task that this worker completed by its body, or that an event completed (null).
 void release_successors(Worker *worker, Team &team, Task &task) {
     Starter starter{worker, team};
     if (!complete(task.node, start_successor, &starter, make_ready)) return;
@@ -563,9 +564,10 @@ void complete_body(Worker &worker, Task &task) {
     }
 }
 
-// Completes a task whose body has ended. `worker`: null for a thread outside of teams.
-void complete_by_event(Worker *worker, Team &team, Task &task) {
-    if (task.node) release_successors(worker && worker->team == &team ? worker : nullptr, team, task);
+// Completes a task whose body has ended, on any thread. The successors cannot go to this thread's deque: above the mark
+// (Worker::mark), it may contain only descendants of the current task.
+void complete_by_event(Team &team, Task &task) {
+    if (task.node) release_successors(nullptr, team, task);
     Group *group = task.group;
     count_elsewhere(team, *task.parent, task.creator);
     if (group) leave_group(nullptr, *group);
@@ -598,7 +600,7 @@ void fulfill(Worker *worker, Team &team, Task &task, void *event) {
     }
     task.event_lock.lock();
     if (std::exchange(task.is_half_complete, true)) {
-        complete_by_event(worker, team, task);
+        complete_by_event(team, task);
         runtime::fulfill(event); // frees the task
     } else {
         runtime::fulfill(event);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Detachable tasks whose body has ended when another task fulfils their event; dependences, a taskwait and a taskgroup
- * must all wait for that. The fulfilling task is a child, which starts on this thread after its parent or on another
- * thread at any time.
+ * must all wait for that. The fulfilling task is a child. If it runs inside of its parent, at its creation, it leaves the
+ * event to the parent.
  */
 #include <omp.h>
 
@@ -10,9 +10,13 @@
 
 enum { kTasks = 40 };
 
-static long body_over[kTasks], fulfilled[kTasks];
+static long body_over[kTasks], fulfilled[kTasks], thread_of_body[kTasks], left_to_body[kTasks];
 
 static void fulfil(int i, omp_event_handle_t event) {
+    if (thread_of_body[i] == omp_get_thread_num() && !load_long(&body_over[i])) {
+        left_to_body[i] = 1;
+        return;
+    }
     while (!load_long(&body_over[i])) {}
     spin_ns(20000); /* until the runtime has processed the end of the body */
     store_long(&fulfilled[i], 1);
@@ -33,12 +37,17 @@ int main(void) {
             omp_event_handle_t event;
 #pragma omp task detach(event) depend(out : link[i]) firstprivate(i)
             {
+                thread_of_body[i] = omp_get_thread_num();
 #pragma omp task firstprivate(i, event)
                 {
                     fulfil(i, event);
                     count_task();
                 }
                 count_task();
+                if (left_to_body[i]) {
+                    store_long(&fulfilled[i], 1);
+                    omp_fulfill_event(event);
+                }
                 store_long(&body_over[i], 1);
             }
 #pragma omp task depend(in : link[i]) firstprivate(i) shared(followed)
