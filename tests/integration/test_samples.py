@@ -248,15 +248,21 @@ def test_a_long_serial_part_is_sampled_to_its_end(record: Record) -> None:
         assert found[number] == pytest.approx(share, abs=0.12), found
 
 
-def test_a_thread_without_events_in_a_pause_has_its_samples_before_and_after_the_pause(record: Record) -> None:
-    # The clock of the samples has no pauses, and the thread learns of the pause only after it.
-    recorded = record("samples/paused.c", environment={"OMPASS_SAMPLE": str(HZ)})
+def test_a_thread_without_events_in_a_pause_has_no_samples_of_the_pause(
+    record: Record,
+) -> None:
+    # The clock of the samples has no pauses, and the thread learns of the pause only after it. Its ring has
+    # room for some 100 samples.
+    recorded = record("samples/paused.c", environment={"OMPASS_SAMPLE": "120"})
     check_sound(recorded.run_dir)
-    source = (SOURCES / "paused.c").read_text().splitlines()
-    found = dict.fromkeys(("before", "in", "after"), 0)
+    source = enumerate((SOURCES / "paused.c").read_text().splitlines(), 1)
+    phases = {
+        number: match[1] for number, line in source if (match := re.search(r"// (\w+) the pause$", line))
+    }
+    sampled = dict.fromkeys(phases.values(), 0)
     for line in report_of(recorded.run_dir)["samples"]["lines"]:
-        if match := re.search(r"// (\w+) the pause", source[line["line"] - 1]):
+        if line["line"] in phases and Path(line["file"]).name == "paused.c":
             assert line["owner"] == "implicit"
-            found[match[1]] += line["samples"]
-    assert min(found["before"], found["after"]) > 0.05 * HZ, "the thread had no processor"
-    assert found["in"] <= 0.02 * found["before"]
+            sampled[phases[line["line"]]] += line["samples"]
+    assert min(sampled["before"], sampled["after"]) > 10, "the thread had no processor"
+    assert sampled["in"] <= 1
