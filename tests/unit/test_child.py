@@ -47,6 +47,18 @@ def test_end_is_noticed_even_if_another_thread_receives_the_signal() -> None:
     assert done.returncode == 3
 
 
+def test_the_command_survives_a_stop_that_is_longer_than_its_poll_interval() -> None:
+    with subprocess.Popen(driven("/bin/sh", "-c", "sleep 4; exit 3"), stderr=subprocess.PIPE) as process:
+        time.sleep(1)  # until it waits for the program
+        for _ in range(2):
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(0.8)
+            process.send_signal(signal.SIGCONT)
+            time.sleep(0.1)
+        assert process.wait(15) == 3
+        assert process.stderr and process.stderr.read() == b"exited with 3\n"
+
+
 @pytest.mark.parametrize("code", [0, 1, 77, 255])
 def test_exit_code_of_the_program_is_passed_on(code: int) -> None:
     done = subprocess.run(
