@@ -57,9 +57,13 @@ public:
     int32_t main_cpu(uint64_t end_ns) {
         if (cpu_ < 0) return -1;
         seen_on_cpu(static_cast<uint32_t>(cpu_), end_ns);
-        uint64_t all = 0;
-        for (const auto &[_, ns] : on_cpus_) all += ns;
-        return on_cpus_[cpu_] >= all - all / 10 ? cpu_ : -1;
+        uint64_t all = 0, most = 0;
+        int32_t main = -1;
+        for (const auto &[cpu, ns] : on_cpus_) {
+            all += ns;
+            if (ns >= most) most = ns, main = cpu;
+        }
+        return most >= all - all / 10 ? main : -1;
     }
 
     // Returns the number of tasks that the thread started, by creating thread.

@@ -124,13 +124,21 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         name = self._name()
-        if name == "":
-            self._send(Answer(self.server.owner.page().encode(), "text/html; charset=utf-8"))
-        elif name == "alive":
-            self._stay_alive()
-        elif name is not None:
-            file = self.server.owner.files.get(name)
-            self._send(file()) if file else self._refuse(HTTPStatus.NOT_FOUND)
+        if name is None:
+            return None
+        if name == "alive":
+            return self._stay_alive()
+        file = self._page if name == "" else self.server.owner.files.get(name)
+        if file is None:
+            return self._refuse(HTTPStatus.NOT_FOUND)
+        try:
+            answer = file()
+        except OmpassError as error:
+            return self._refuse(HTTPStatus.UNPROCESSABLE_ENTITY, error.one_line())
+        return self._send(answer)
+
+    def _page(self) -> Answer:
+        return Answer(self.server.owner.page().encode(), "text/html; charset=utf-8")
 
     def do_POST(self) -> None:
         name = self._name()

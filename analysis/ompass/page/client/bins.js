@@ -4,12 +4,14 @@
 // a window. The files of this directory form one program: page/assemble.py joins them.
 
 const BINS_IN_TILE = 256;
-const MOST_TILES = 4000;
+const MOST_TILES = 4000; // kept although the last draws did not use them
+const RETRY_MS = 2000; // from a failed request to the next one
 
 class Bins {
     constructor(description) {
         this.description = description;
-        this.tiles = new Map(); // by name, in order of loading
+        this.tiles = new Map(); // by name, the least recently used first
+        this.nDraws = 0;
         this.onload = () => {};
         this.problem = "";
     }
@@ -70,9 +72,25 @@ class Bins {
     }
 
     keep(name, tile) {
+        this.use(name, tile);
+        for (const [oldest, { draw }] of this.tiles) {
+            // A view may need more tiles. Without its own ones, it would request them again and again.
+            if (this.tiles.size <= MOST_TILES || draw >= this.nDraws - 1) break;
+            this.tiles.delete(oldest);
+        }
+    }
+
+    // Returns a kept tile, which becomes the most recently used one; undefined if there is none.
+    kept(name) {
+        const tile = this.tiles.get(name);
+        if (tile) this.use(name, tile);
+        return tile;
+    }
+
+    use(name, tile) {
+        tile.draw = this.nDraws;
         this.tiles.delete(name);
         this.tiles.set(name, tile);
-        if (this.tiles.size > MOST_TILES) this.tiles.delete(this.tiles.keys().next().value);
     }
 }
 
@@ -92,7 +110,7 @@ class ServedBins extends Bins {
 
     tile(row, dimension, shift, index, fetched) {
         const name = `${row.id} ${dimension} ${shift} ${index}`;
-        const tile = this.tiles.get(name);
+        const tile = this.kept(name);
         if (tile || !fetched || this.loading.has(name)) return tile;
         const of = `${dimension} ${shift} ${index}`;
         if (!this.missing.has(of)) this.missing.set(of, { dimension, shift, index, rows: [] });
@@ -101,8 +119,9 @@ class ServedBins extends Bins {
         return undefined;
     }
 
-    // Fetches the tiles that fill() has missed since the last call.
+    // Fetches the tiles that fill() has missed since the last call. Called after each draw.
     async load() {
+        this.nDraws++;
         const missing = [...this.missing.values()];
         this.missing.clear();
         await Promise.all(missing.map((wanted) => this.loadTiles(wanted)));
@@ -123,6 +142,8 @@ class ServedBins extends Bins {
             this.problem = "";
         } catch (error) {
             this.problem = `The server does not answer: ${error.message}`;
+            this.onload();
+            await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
         } finally {
             names.forEach((name) => this.loading.delete(name));
         }
@@ -148,14 +169,14 @@ class ServedBins extends Bins {
         this.windows.set(window.run, { wanted, begin: 0, end: 0, threads: new Set(), byThread: null });
         try {
             const found = await (await ask("intervals", window)).json();
-            if (this.windows.get(window.run).wanted !== wanted) return; // the window has changed since
+            if (this.windows.get(window.run)?.wanted !== wanted) return; // the window has changed since
             this.windows.set(window.run, {
                 wanted, begin: window.begin, end: window.end, threads: new Set(window.threads),
                 byThread: found && intervalsByThread(found),
             });
             this.onload();
         } catch {
-            this.windows.delete(window.run);
+            if (this.windows.get(window.run)?.wanted === wanted) this.windows.delete(window.run);
         }
     }
 
@@ -184,7 +205,7 @@ class BakedBins extends Bins {
     has(name) { return this.runs.some((run) => run[name] && run[name].length); }
     async layer(name, run) { return this.runs[run][name]; }
     finest(run) { return this.runs[run].shift; }
-    load() {}
+    load() { this.nDraws++; }
     intervals(run) { return this.runs[run].byThread; }
 
     async links(run, task) {
@@ -213,7 +234,7 @@ class BakedBins extends Bins {
 
     tile(row, dimension, shift, index) {
         const name = `${row.id} ${dimension} ${shift} ${index}`;
-        let tile = this.tiles.get(name);
+        let tile = this.kept(name);
         if (tile) return tile;
         const run = this.runs[row.run];
         const columns = this.columns(dimension);
