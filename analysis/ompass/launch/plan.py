@@ -216,7 +216,7 @@ def _choose_runtime(
         return (
             None,
             None,
-            "if it loads an OpenMP runtime of the LLVM family while it runs, because it is not linked with one",
+            "if it loads an OpenMP runtime of the LLVM family while it runs; none is linked with it",
         )
     if other.has_ompt:
         return other, None, f"directly: its OpenMP runtime ({other.kind}, {other.path}) supports OMPT"
