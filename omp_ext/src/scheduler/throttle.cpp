@@ -49,17 +49,24 @@ void begin_batch(Worker &worker, int64_t now, uint32_t n_tasks) {
     pace.is_probe = false;
 }
 
-// Makes the next tasks of this construct run at once, so that this thread measures them. Returns false to ignore the
-// hint of another thread, because the tasks of the last probe were not short.
-bool begin_probe(Worker &worker, const Task &task) {
+// Takes the hint of a thread that found tasks of this thread short. Returns false if there is none, or to ignore it,
+// because the tasks of the last probe were not short.
+bool take_hint(Worker &worker) {
+    if (worker.throttle_threshold.load(std::memory_order_relaxed) != kProbeThreshold) return false;
+    worker.throttle_threshold.store(kThrottleThreshold, std::memory_order_relaxed);
     Pace &pace = worker.pace;
     if (pace.n_hints++ < pace.n_hints_to_skip) return false;
     pace.n_hints = 0;
+    return true;
+}
+
+// Makes the next tasks of these constructs run at once, so that this thread measures them.
+void begin_probe(Worker &worker, uint64_t constructs) {
+    Pace &pace = worker.pace;
     worker.current->has_short_children = true;
-    pace.short_constructs = set_of(task.code);
+    pace.short_constructs = constructs;
     begin_batch(worker, now_ns(), kDoubtBatch);
     pace.is_probe = true;
-    return true;
 }
 
 // True if another thread looks for a task, or should be woken for one.
@@ -146,16 +153,15 @@ bool run_at_creation(Worker &worker, Task &task, bool may_run) {
     if (!runs_at_creation(worker, task)) {
         const int64_t threshold = worker.throttle_threshold.load(std::memory_order_relaxed);
         if (worker.deque.size_hint() < threshold) return false;
-        if (threshold == kFirstThrottleThreshold || threshold == kProbeThreshold)
+        if (threshold == kFirstThrottleThreshold) { // after a barrier, only lends the processor
             worker.throttle_threshold.store(options.throttle ? kThrottleThreshold : INT64_MAX,
                                             std::memory_order_relaxed);
-        // The first call after a barrier only lends the processor.
-        if (threshold == kFirstThrottleThreshold) {
             lend_processor(worker);
             return false;
         }
-        if (!may_run_task(worker)) return false;
-        if (threshold == kProbeThreshold && !(may_run && begin_probe(worker, task))) return false;
+        const bool is_hint = threshold == kProbeThreshold;
+        if ((is_hint && !take_hint(worker)) || !may_run || !may_run_task(worker)) return false;
+        if (is_hint) begin_probe(worker, set_of(task.code));
     }
     if (!may_run) return false;
     run_now(worker, task);
@@ -199,14 +205,15 @@ void work_off(Worker &worker) {
         return n_incomplete_children(parent) < kMostWaiting || has_idle_thread(*worker.team);
     };
     bool are_short = parent.has_short_children;
-    if (!are_short) {
+    const bool is_hinted = !are_short && take_hint(worker);
+    if (!are_short && !is_hinted) {
         if (n_incomplete_children(parent) < kMostWaiting) return;
         // Idle threads may need more tasks, so this thread probes only now and then.
         if (has_idle_thread(*worker.team) && pace.n_dependent < pace.next_probe) return;
     }
     const BaseTaskScope base_task_scope(worker);
     const Search search{worker, &parent, true};
-    while (!are_short) {
+    while (!are_short && !is_hinted) {
         if (!run_batch(worker, search, &are_short)) return;
         if (are_short || !should_stop()) continue;
         pace.next_probe = 2 * pace.n_dependent;
@@ -215,7 +222,10 @@ void work_off(Worker &worker) {
     parent.has_short_children = true;
     drain(worker, search);
     has_no_predecessors(worker); // empties the table
-    begin_batch(worker, now_ns(), kPaceBatch);
+    if (is_hinted && parent.has_short_children)
+        begin_probe(worker, ~uint64_t{0});
+    else
+        begin_batch(worker, now_ns(), kPaceBatch);
 }
 
 } // namespace omp_ext
