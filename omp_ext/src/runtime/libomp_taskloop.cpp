@@ -40,30 +40,56 @@ struct Chunks {
     }
 };
 
-// Copies the private variables of a task into a task of the same construct, word by word, because there are few.
-void copy_privates_of(const Task &pattern, Task &copy) {
-    const auto *from = static_cast<const char *>(pattern.block);
-    auto *to = static_cast<char *>(copy.block);
-    const size_t bytes = pattern.block_bytes;
-    for (size_t i = sizeof(abi::Block); i + sizeof(uint64_t) <= bytes; i += sizeof(uint64_t))
-        memcpy(to + i, from + i, sizeof(uint64_t));
-    if (const size_t rest = bytes % sizeof(uint64_t)) memcpy(to + bytes - rest, from + bytes - rest, rest);
-}
+// Copies the private variables of a task into tasks of the same construct.
+class Privates {
+public:
+    explicit Privates(const Task &pattern)
+        : from_(static_cast<const char *>(pattern.block) + sizeof(abi::Block)),
+          bytes_(pattern.block_bytes - sizeof(abi::Block)) {}
+
+    // Copies in pieces of constant size, the last of which overlaps the others, because there are few variables.
+    void copy_to(const Task &task) const {
+        char *to = static_cast<char *>(task.block) + sizeof(abi::Block);
+        if (bytes_ < kPiece) {
+            memcpy(to, from_, bytes_);
+            return;
+        }
+        for (size_t i = 0; i < bytes_ - kPiece; i += kPiece) memcpy(to + i, from_ + i, kPiece);
+        memcpy(to + bytes_ - kPiece, from_ + bytes_ - kPiece, kPiece);
+    }
+
+private:
+    static constexpr size_t kPiece = 16;
+
+    const char *from_;
+    const size_t bytes_;
+};
 
 // Runs chunks on this thread, all in the block of `chunk`, as long as the scheduler prefers that to queues.
 void run_here(Worker &worker, const Task &pattern, Task &chunk, Chunks &chunks) {
+    const Privates privates(pattern);
     const bool is_alone = worker.team->n_workers == 1;
     bool may_continue = true;
     uint32_t n_runs = 0;
-    uint64_t n_before = worker.n_created.load(std::memory_order_relaxed);
     while (may_continue && chunks.are_left() && n_runs < UINT32_MAX) {
-        if (n_runs > 0) copy_privates_of(pattern, chunk);
-        chunks.begin(chunk.block);
-        may_continue = run_repeatedly(worker, chunk);
-        if (++n_runs % kPaceBatch != 0 || is_alone) continue;
-        const uint64_t n_created = worker.n_created.load(std::memory_order_relaxed);
-        note_runs(worker, pattern.code, kPaceBatch, n_created - n_before);
-        n_before = n_created;
+        const uint32_t most = is_alone ? UINT32_MAX - n_runs : kPaceBatch;
+        const uint64_t n_before = worker.n_created.load(std::memory_order_relaxed);
+        uint32_t n = 0;
+        {
+            PlainExecution execution(worker, chunk);
+            do {
+                if (n_runs + n > 0) privates.copy_to(chunk);
+                chunks.begin(chunk.block);
+                chunk.child_domain = kNoDomain;
+                chunk.has_short_children = false;
+                execution.run();
+                n++;
+                may_continue = is_free(chunk);
+            } while (may_continue && n < most && chunks.are_left());
+        }
+        n_runs += n;
+        if (is_alone || n < kPaceBatch) continue;
+        note_runs(worker, pattern.code, n, worker.n_created.load(std::memory_order_relaxed) - n_before);
         may_continue = may_continue && worker.current->has_short_children;
     }
     end_repeated(worker, chunk, n_runs);

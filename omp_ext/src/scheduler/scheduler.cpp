@@ -227,28 +227,6 @@ void end_light(Worker &worker, Task &task, bool must_defer) {
            !task.seen && task.domain == worker.domain && !worker.proxied;
 }
 
-// True if nothing refers to a plain task that has ended, and nothing remains to be cleaned up.
-[[gnu::always_inline]] inline bool is_free(const Task &task) {
-    return task.flags == 0 && !task.proxy && task.n_created == task.n_done_here &&
-           task.n_done_elsewhere.load(std::memory_order_acquire) == 0 &&
-           task.n_holds.load(std::memory_order_acquire) == 1;
-}
-
-[[gnu::always_inline]] inline void execute_plain(Worker &worker, Task &task) {
-    const int64_t mark = worker.mark;
-    DependenceTable *table = worker.table;
-    worker.current = &task;
-    worker.mark = worker.deque.bottom();
-    worker.table = nullptr;
-    inject_sleep();
-    task.routine(worker.runtime_thread, task.block);
-    inject_sleep();
-    if (__builtin_expect(worker.table != nullptr, 0)) destroy(worker.table, worker.blocks);
-    worker.current = task.parent;
-    worker.mark = mark;
-    worker.table = table;
-}
-
 // Keeps a complete plain task for the next one of its construct.
 [[gnu::always_inline]] inline void keep_spare(Worker &worker, Task &task) {
     Task *last = std::exchange(worker.spare, &task);
@@ -429,7 +407,7 @@ void release_successors(Worker *worker, Team &team, Task &task) {
 // Runs a new plain task in a team of one. Neither its parent nor its group counts it, because it is complete before they
 // can wait for it.
 [[gnu::always_inline]] static inline void run_alone(Worker &worker, Task &task) {
-    execute_plain(worker, task);
+    PlainExecution(worker, task).run();
     add(worker.n_created, 1);
     add(worker.n_done, 1);
     if (__builtin_expect(is_free(task), 1))
@@ -496,13 +474,6 @@ void hold_dependent(Worker &worker, Task &task, const Dependence *dependences, i
 bool may_repeat(const Worker &worker, const Task &task) {
     if (task.flags != 0 || !is_light(task) || worker.proxied || observer || stack_is_half_used()) return false;
     return is_alone(worker) || (belongs_to_deque(worker, task) && runs_at_creation(worker, task));
-}
-
-bool run_repeatedly(Worker &worker, Task &task) {
-    task.child_domain = kNoDomain;
-    task.has_short_children = false;
-    execute_plain(worker, task);
-    return is_free(task);
 }
 
 void end_repeated(Worker &worker, Task &task, uint32_t n_runs) {

@@ -16,6 +16,7 @@
 // only.
 #pragma once
 
+#include "scheduler/checkers.h"
 #include "scheduler/dependences.h"
 #include "scheduler/team.h"
 
@@ -62,11 +63,43 @@ inline Task *take_spare(Worker &worker, const void *code, size_t block_bytes, si
 }
 bool run_reused(Worker &worker, Task &task);
 
-// Runs a new light child of the current task once; each run counts as a task. The caller checks may_repeat() before
-// the first run, restores only the child's block between two runs, and calls end_repeated() after the last. Returns
-// false if the child cannot run again.
+// Makes a plain child the current task, in which it runs on top of its parent.
+class PlainExecution {
+public:
+    PlainExecution(Worker &worker, Task &task)
+        : worker_(worker), task_(task), mark_(worker.mark), table_(worker.table) {
+        worker.current = &task;
+        worker.mark = worker.deque.bottom();
+        worker.table = nullptr;
+    }
+    ~PlainExecution() {
+        worker_.current = task_.parent;
+        worker_.mark = mark_;
+        worker_.table = table_;
+    }
+    PlainExecution(const PlainExecution &) = delete;
+    PlainExecution &operator=(const PlainExecution &) = delete;
+
+    void run() {
+        inject_sleep();
+        task_.routine(worker_.runtime_thread, task_.block);
+        inject_sleep();
+        if (__builtin_expect(worker_.table == nullptr, 1)) return;
+        destroy(worker_.table, worker_.blocks);
+        worker_.table = nullptr;
+    }
+
+private:
+    Worker &worker_;
+    Task &task_;
+    const int64_t mark_;
+    DependenceTable *const table_;
+};
+
+// A new light child of the current task may run again and again in a PlainExecution, as long as is_free() is true after
+// each run; each run counts as a task. The caller checks may_repeat() before the first run, restores the child's block
+// between two runs, and calls end_repeated() after the last.
 bool may_repeat(const Worker &worker, const Task &task);
-bool run_repeatedly(Worker &worker, Task &task);
 void end_repeated(Worker &worker, Task &task, uint32_t n_runs); // frees the task
 // Runs a child that the current task created and that must not be queued.
 void run_at_once(Worker &worker, Task &task);

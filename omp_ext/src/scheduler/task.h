@@ -104,6 +104,14 @@ struct Task : QueueEntry {
 inline constexpr uint64_t kArmed = uint64_t{1} << 63;
 
 inline bool is_light(const Task &task) { return task.pool != nullptr; }
+
+// True if nothing refers to a plain task that has ended, and nothing remains to be cleaned up.
+[[gnu::always_inline]] inline bool is_free(const Task &task) {
+    return task.flags == 0 && !task.proxy && task.n_created == task.n_done_here &&
+           task.n_done_elsewhere.load(std::memory_order_acquire) == 0 &&
+           task.n_holds.load(std::memory_order_acquire) == 1;
+}
+
 // True for light tasks and their descendants, until the last hold is released.
 inline bool has_holds(const Task &task) { return task.n_holds.load(std::memory_order_relaxed) != 0; }
 
