@@ -78,7 +78,7 @@ Options read_options() {
         read_choice(say, "OMP_EXT_STEAL", {OMP_EXT_STEAL_POLICIES(OMP_EXT_CHOICE)}, static_cast<int>(read.steal)));
 #undef OMP_EXT_CHOICE
     read.waits = static_cast<Waits>(read_choice(say, "OMP_EXT_TIED",
-                                                {{"strict", static_cast<int>(Waits::kStrict)},
+                                                {{"strict", static_cast<int>(Waits::kUsual)},
                                                  {"constrained", static_cast<int>(Waits::kConstrained)},
                                                  {"relaxed", static_cast<int>(Waits::kRelaxed)}},
                                                 static_cast<int>(read.waits)));

@@ -13,9 +13,9 @@ enum class QueueKind { kStealing, kSharedLifo };
 
 // The tasks that a thread may run while its task waits (OMP_EXT_TIED).
 enum class Waits {
-    kStrict, // descendants; in strict mode all tasks of the domain, because the waiting task is suspended
+    kUsual, // descendants; in strict mode all tasks of the domain, because the waiting task is suspended
     kConstrained, // descendants; if the program would hang, a task runs outside its domain
-    kRelaxed, // all tasks that strict mode allows, in all teams, because the waiting task is suspended
+    kRelaxed, // suspends the waiting task in every team, also without strict mode
 };
 
 struct Options {
@@ -23,7 +23,7 @@ struct Options {
     bool strict = false; // OMP_EXT_STRICT
     QueueKind queue = QueueKind::kStealing; // OMP_EXT_QUEUE
     StealPolicy steal = StealPolicy::kNearest; // OMP_EXT_STEAL
-    Waits waits = Waits::kStrict; // OMP_EXT_TIED
+    Waits waits = Waits::kUsual; // OMP_EXT_TIED
     bool light_tasks = true; // OMP_EXT_TASKS: the runtime knows only the tasks that need it
     bool display = false; // OMP_EXT_DISPLAY
     bool statistics = false; // OMP_EXT_STATISTICS: print them at exit

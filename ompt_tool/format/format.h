@@ -330,7 +330,7 @@ struct ThreadHeader {
     uint64_t open_sequence; // its sequence, to detect a later use of the entry
     uint32_t open_barrier; // barriers of that region that the thread has reached
     uint32_t open_primary; // 1: the thread leads that region
-    uint64_t pool_ticks; // work with untimed undeferred tasks, which sampled_weight divides between constructs
+    uint64_t pool_ticks; // work with untimed undeferred tasks, which timed_weight divides between constructs
     uint64_t n_dropped; // trace records lost
     uint64_t n_migrations; // changes of CPU
     PendingPart pending[kMaxPendingParts];

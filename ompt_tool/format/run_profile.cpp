@@ -30,13 +30,13 @@ format::OffCpuTicks share(format::OffCpuTicks pool, uint64_t part, uint64_t whol
 void share_pool(ThreadAccount &account) {
     uint64_t weights = 0, n_undeferred = 0;
     for (const ConstructSlot &slot : account.constructs)
-        weights += slot.sampled_weight, n_undeferred += slot.n_undeferred;
-    for (const RegionSlot &slot : account.regions) weights += slot.sampled_weight + slot.create_weight;
+        weights += slot.timed_weight, n_undeferred += slot.n_undeferred;
+    for (const RegionSlot &slot : account.regions) weights += slot.timed_weight + slot.create_weight;
     const uint64_t pool = account.pool_ticks;
     for (ConstructSlot &slot : account.constructs) {
         slot.own_ticks +=
-            weights ? share(pool, slot.sampled_weight, weights) : share(pool, slot.n_undeferred, n_undeferred);
-        slot.off_cpu += weights ? share(account.pool_off_cpu, slot.sampled_weight, weights)
+            weights ? share(pool, slot.timed_weight, weights) : share(pool, slot.n_undeferred, n_undeferred);
+        slot.off_cpu += weights ? share(account.pool_off_cpu, slot.timed_weight, weights)
                                 : share(account.pool_off_cpu, slot.n_undeferred, n_undeferred);
         slot.create_ticks += share(pool, slot.create_weight, weights);
     }
@@ -46,8 +46,8 @@ void share_pool(ThreadAccount &account) {
             std::min(share(pool, slot.create_weight, weights), states[static_cast<size_t>(State::kWork)]);
         states[static_cast<size_t>(State::kWork)] -= create;
         states[static_cast<size_t>(State::kCreate)] += create;
-        slot.off_cpu_implicit += share(account.pool_off_cpu, slot.sampled_weight, weights);
-        slot.implicit_ticks = std::min(slot.implicit_ticks + share(pool, slot.sampled_weight, weights),
+        slot.off_cpu_implicit += share(account.pool_off_cpu, slot.timed_weight, weights);
+        slot.implicit_ticks = std::min(slot.implicit_ticks + share(pool, slot.timed_weight, weights),
                                        states[static_cast<size_t>(State::kWork)]);
     }
     account.pool_ticks = 0;

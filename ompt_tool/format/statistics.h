@@ -29,7 +29,7 @@ struct ConstructSlot {
     uint64_t create_ticks; // measured by the wrappers
     uint64_t create_weight; // weight of these tasks' creation in pool_ticks; also in the region's create_weight
     uint64_t own_ticks; // work known to belong to this construct; phases, in a log: sum of ends - sum of begins
-    uint64_t sampled_weight; // share of this construct in pool_ticks, relative to the sum of all weights
+    uint64_t timed_weight; // share of this construct in pool_ticks, relative to the sum of all weights
     uint64_t inclusive_ticks; // durations of the timed tasks, in total
     uint64_t n_timed;
     uint64_t min_ticks; // shortest timed task; 0: none
@@ -80,7 +80,7 @@ struct RegionSlot {
     uint64_t n_tasks; // explicit tasks completed here; detached ones count where their code ends
     uint64_t n_created; // deferred tasks created here
     uint64_t create_weight; // share of the creation of undeferred tasks in pool_ticks
-    uint64_t sampled_weight; // share of the implicit task in pool_ticks
+    uint64_t timed_weight; // share of the implicit task in pool_ticks
     uint64_t counters[kMaxCounters]; // counts in the implicit task
     // The next fields are for tasks that libomp_ext.so holds.
     uint64_t domain; // 1 + the locality domain of this thread when it last started a task; 0: none

@@ -291,7 +291,7 @@ void initialize(ThreadState &thread, uint32_t index, format::ThreadKind kind) {
     thread.header->open_state = index == 0 ? format::kOpenWork : format::kOpenNone;
     thread.counter_set = counters::start(thread.counters);
     thread.has_counters = thread.counter_set != counters::kNone;
-    thread.samples_light = !thread.log.tracing() && !thread.has_counters;
+    thread.times_light = !thread.log.tracing() && !thread.has_counters;
     if (settings->options.cpu) start_off_cpu(thread, tid);
     thread.ring = thread.off_cpu.page();
     begin_samples(thread, tid);
@@ -511,7 +511,7 @@ void sync_switch(ThreadState &thread, uint32_t now) {
             task->flags = static_cast<uint16_t>((task->flags | kUncounted) & ~kTimed);
         }
         thread.work.dirty = true;
-        thread.work.is_sample = false;
+        thread.work.is_timed = false;
         thread.tracing = counting && thread.log.counts_records();
         if (thread.tracing) {
             const bool waiting = thread.header->open_state == format::kOpenGap;

@@ -123,7 +123,7 @@ public:
         }
         task.data = {since_timed};
         since_timed = 0;
-        begin_sample(task.data.weight);
+        begin_timed(task.data.weight);
     }
 
     void ended_undeferred(Walk &walk, Frame &task) {
@@ -132,7 +132,7 @@ public:
         region_slot(walk).n_tasks++;
         if (task.timed) {
             count_duration(shared_.clock, construct, task.worked_inside(), task.data.weight);
-            begin_sample(task.data.weight);
+            begin_timed(task.data.weight);
         } else {
             dirty_ = true;
         }
@@ -300,7 +300,7 @@ public:
     }
     void recording_resumed(Walk &) {
         dirty_ = false;
-        sample_weight_ = 0;
+        timed_weight_ = 0;
     }
 
     // Counts the phase, waits, calls, kernels and regions that are open at the end of the walk. `gap_begin`: beginning
@@ -408,13 +408,13 @@ private:
             dirty_ = false;
             return;
         }
-        const uint64_t weight = std::exchange(sample_weight_, 0);
+        const uint64_t weight = std::exchange(timed_weight_, 0);
         if (task.construct && ticks == 0) return; // adds no slot for a construct outside of the window
         (task.construct ? time_slot(task.construct).own_ticks : here.implicit_ticks) += ticks;
-        if (weight) (task.construct ? time_slot(task.construct).sampled_weight : here.sampled_weight) += ticks * weight;
+        if (weight) (task.construct ? time_slot(task.construct).timed_weight : here.timed_weight) += ticks * weight;
     }
 
-    void begin_sample(uint32_t weight) { sample_weight_ = weight > 1 ? weight : 0; }
+    void begin_timed(uint32_t weight) { timed_weight_ = weight > 1 ? weight : 0; }
 
     void note_level(Walk &walk, const Part &part) {
         RegionSlot &region = account_.regions[walk.part().construct];
@@ -439,7 +439,7 @@ private:
     uint64_t phase_begin_ = 0;
     bool dirty_ = false; // untimed undeferred tasks ran in the open interval
     const bool has_event_times_ = shared_.files.process->version >= format::kFirstWithEventTimes;
-    uint32_t sample_weight_ = 0; // tasks that the open interval represents; 0: not a sample
+    uint32_t timed_weight_ = 0; // tasks that the open interval represents; 0: only its own
     std::vector<uint32_t> since_timed_; // undeferred tasks since the last timed one, by construct
     const uint64_t exit_ticks_ = shared_.clock.limit_ticks(format::kExitNanoseconds);
     const uint64_t after_loop_ticks_ = shared_.clock.limit_ticks(format::kAfterLoopNanoseconds);

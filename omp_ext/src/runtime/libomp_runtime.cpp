@@ -166,7 +166,7 @@ bool is_in_front() { return ompass::is_ours(dlsym(RTLD_DEFAULT, "__kmp_invoke_mi
 
 void decide_on_light_tasks() {
     const bool may_suspend_waits =
-        options.waits == Waits::kRelaxed || (options.waits == Waits::kStrict && domains::count() > 1 && options.strict);
+        options.waits == Waits::kRelaxed || (options.waits == Waits::kUsual && domains::count() > 1 && options.strict);
     // No event notifies an observer that a thread leaves a light task for another task.
     const bool is_unseen = tool && (!tool_observes || may_suspend_waits);
     tasks_may_be_light.store(options.light_tasks && !runtime_tasks_may_come && !is_unseen && !cancellation &&

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the OpenMP runtime that the scheduler needs. Implemented by libomp_tasks.cpp and libomp_runtime.cpp.
+// The functions of the OpenMP runtime that the scheduler needs. Implemented by libomp_tasks.cpp, except
+// tasks_wait_for_children_only (libomp_runtime.cpp).
 #pragma once
 
 #include "scheduler/team.h"

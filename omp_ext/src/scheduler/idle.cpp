@@ -101,7 +101,7 @@ void Idle::sleep() {
     else
         worker_.spin_ns /= 2;
     if (sleep_ns_ < kLongestSleepNs) sleep_ns_ *= 2;
-    n_rounds_ = 1; // a woken thread searches once more before it sleeps again
+    n_rounds_ = 1; // searches a few times before it sleeps again
 }
 
 void wake(Worker &worker) {
@@ -124,7 +124,7 @@ void wake_for_task(Team &team, int domain) {
     for (int i = 0; i < team.n_workers; i++) {
         Worker &worker = team.workers[i];
         const bool is_inside = worker.domain == home;
-        // A constrained wait cannot run this task.
+        // A constrained wait seldom can run this task, because it runs only descendants of the waiting one.
         if (worker.is_constrained.load(std::memory_order_relaxed)) continue;
         if (worker.asleep.load(std::memory_order_relaxed) == 0) {
             n_awake++;
@@ -133,8 +133,8 @@ void wake_for_task(Team &team, int domain) {
             (is_inside ? inside : outside) = &worker;
         }
     }
-    // A searching thread will find the task, and wake the next thread.
     if (inside && n_awake_inside == 0) return wake(*inside);
+    // A searching thread will find the task, and wake the next thread.
     if (team.n_searching.load(std::memory_order_relaxed) > 0) return;
     if (n_awake >= n_processors() && !has_no_helper(team)) return;
     if (inside)

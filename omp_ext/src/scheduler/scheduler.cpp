@@ -204,7 +204,7 @@ namespace {
 
 // If descendants of a runtime task are incomplete, keeps its light ancestors until they complete. Called inside the
 // task.
-void release_ancestors(Task &task) {
+void keep_ancestors(Task &task) {
     if (has_holds(task) && must_defer_release(task)) defer_release(task);
 }
 
@@ -317,7 +317,7 @@ struct Run {
 
 namespace {
 
-// ---------------------------------------------------------------- placing
+// ---------------------------------------------------------------- queueing
 
 void lend_processor_to_receivers(Worker &worker) {
     const int64_t start_ns = now_ns();
@@ -353,7 +353,7 @@ bool belongs_to_deque(const Worker &worker, const Task &task) {
 }
 
 // Queues a task for its domain's threads. If `may_run` and run_at_creation() decides so, runs it in the current task.
-[[gnu::always_inline]] inline void place(Worker &worker, Task &task, bool may_run) {
+[[gnu::always_inline]] inline void queue_or_run(Worker &worker, Task &task, bool may_run) {
     inject_sleep();
     // If tasks may be suspended, the newest come first, as in a deque. If the oldest ran first, all tasks of a level of
     // the task tree would be suspended at the same time.
@@ -380,7 +380,7 @@ struct Starter {
 void start_successor(void *context, Task *task) {
     const Starter &starter = *static_cast<Starter *>(context);
     if (starter.worker) {
-        place(*starter.worker, *task, false);
+        queue_or_run(*starter.worker, *task, false);
     } else {
         enqueue(starter.team, *task, false);
     }
@@ -423,26 +423,26 @@ bool run_reused(Worker &worker, Task &task) {
     return true;
 }
 
-[[gnu::always_inline]] static inline void count_and_place(Worker &worker, Task &task) {
+[[gnu::always_inline]] static inline void count_and_queue(Worker &worker, Task &task) {
     const bool alone = is_alone(worker);
     if (alone && task.is_repeated && !observer && run_reused(worker, task)) return;
     count_created(worker, task);
     if (alone)
         run_on_top(worker, task);
     else
-        place(worker, task, true);
+        queue_or_run(worker, task, true);
 }
 
-[[gnu::noinline]] static void report_and_place(Worker &worker, Task &task) {
+[[gnu::noinline]] static void report_and_queue(Worker &worker, Task &task) {
     notify_creation(worker, task, false);
-    count_and_place(worker, task);
+    count_and_queue(worker, task);
     notify(&omp_ext_observer::creation_ends);
 }
 
 void hold(Worker &worker, Task &task) {
     if (__builtin_expect(observer != nullptr, 0) && !count_creation(worker, task))
-        return report_and_place(worker, task);
-    count_and_place(worker, task);
+        return report_and_queue(worker, task);
+    count_and_queue(worker, task);
 }
 
 bool must_enter(Worker &worker, const Task &task) {
@@ -466,7 +466,7 @@ void hold_dependent(Worker &worker, Task &task, const Dependence *dependences, i
     if (__builtin_expect(observer != nullptr, 0)) notify_creation(worker, task, true);
     task.node = enter(worker.table, worker.blocks, dependences, n, &task);
     count_created(worker, task);
-    if (release_creation(task.node)) place(worker, task, true);
+    if (release_creation(task.node)) queue_or_run(worker, task, true);
     notify(&omp_ext_observer::creation_ends);
     if (++worker.pace.n_dependent % kDependentBatch == 0 && !is_alone(worker)) work_off(worker);
 }
@@ -517,7 +517,7 @@ void end_undeferred(Worker &worker, Task &task) {
     worker.mark = task.outer_mark;
     worker.table = task.outer_table;
     worker.counters = task.outer_counters;
-    if (!is_light(task)) return release_ancestors(task);
+    if (!is_light(task)) return keep_ancestors(task);
     if ((task.flags & kDestructors) || task.proxy) runtime::clean_up(worker, task);
     if (__builtin_expect(task.seen != nullptr, 0)) observer->task_ends(task.seen);
     end_light(worker, task, must_defer_release(task));
@@ -549,7 +549,7 @@ void complete_by_event(Team &team, Task &task) {
 } // namespace
 
 void end_body(Worker &worker, Task &task) {
-    if (!is_light(task)) release_ancestors(task);
+    if (!is_light(task)) keep_ancestors(task);
     if (task.flags & kDetachable) {
         task.event_lock.lock();
         if (!std::exchange(task.is_half_complete, true)) {

@@ -24,14 +24,14 @@ namespace omp_ext {
 
 // Takes over a child that the current task created. May run it before returning.
 void hold(Worker &worker, Task &task);
-// Take over a child with dependences. If must_enter() is false, all its predecessors are complete and it has no
-// successors; hold_independent then runs it at once. Otherwise hold_dependent runs it when its predecessors are
-// complete.
+// Take over a child with dependences. must_enter() is false if all predecessors are complete, and the child will be
+// complete before its parent can create a successor. hold_independent() then runs the child at once. Otherwise
+// hold_dependent() queues it when its predecessors are complete.
 bool must_enter(Worker &worker, const Task &task);
 void hold_independent(Worker &worker, Task &task);
 void hold_dependent(Worker &worker, Task &task, const Dependence *dependences, int n);
 
-// Runs a task inside the current one.
+// Runs a task on top of the current one.
 void run(Worker &worker, Task &task);
 void run_on_new_stack(Worker &worker, Task &task);
 // Runs a task inside the current one, on a new stack if half of the present one is used.

@@ -39,7 +39,7 @@ struct Suspension {
 // True if the team suspends waiting tasks now. The worker needs a base task, too, to suspend a task.
 inline bool suspends_waits(const Worker &worker) {
     return options.waits == Waits::kRelaxed ||
-           (options.waits == Waits::kStrict && worker.team->is_strict() && domains::count() > 1);
+           (options.waits == Waits::kUsual && worker.team->is_strict() && domains::count() > 1);
 }
 
 void get_base_task(Worker &worker);

@@ -76,7 +76,7 @@ struct alignas(64) WorkerState {
     Task *spare = nullptr; // the last plain task that ended; null: none (take_spare)
     uintptr_t last_creation = 0; // sum of the addresses of the parent and the construct of the last task created
     void *reused = nullptr; // block of the last task that take_spare() returned; null once it ran
-    // Deque size at which place() calls run_at_creation(). Other threads may store kProbeThreshold.
+    // Deque size at which queue_or_run() calls run_at_creation(). Other threads may store kProbeThreshold.
     std::atomic<int64_t> throttle_threshold{kFirstThrottleThreshold};
     omp_ext_counters *counters = nullptr; // counters of the current task; null: every event is reported (counters.h)
     int next_start_flags = 0; // OMP_EXT_AT_ONCE and OMP_EXT_AT_HAND, reported with the next start of a task

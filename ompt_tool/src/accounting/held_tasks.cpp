@@ -34,7 +34,7 @@ void *task_created(const void *code, int flags, int has_dependences, int domain)
     TaskState *task = thread->pool.take();
     if (!task) return nullptr;
     TaskConstruct *construct = thread->constructs.at(place_of_call(*thread, code), static_cast<uint32_t>(flags));
-    if (thread->samples_light) thread->light_counters.by_code[omp_ext_place_of(code)] = &construct->light_counters;
+    if (thread->times_light) thread->light_counters.by_code[omp_ext_place_of(code)] = &construct->light_counters;
     task->construct = construct->id;
     task->flags = has_dependences ? kDependent : 0;
     create_deferred(*thread, task, construct, static_cast<uint32_t>(domain) + 1);

@@ -116,22 +116,22 @@ void take_samples(ThreadState &thread, State state, uint64_t end) {
     if (thread.samples.vary_period()) thread.sample_ring = thread.samples.page();
 }
 
-void charge_sampled(ThreadState &thread, uint64_t ticks) {
+void charge_timed(ThreadState &thread, uint64_t ticks) {
     TaskState &task = *thread.current;
     // During a wait, the work belongs to the tasks that run in the wait, unless they are undeferred.
-    if (!(task.flags & kWaiting) || !thread.samples_light || !thread.work.dirty) task.owner->worked += ticks;
+    if (!(task.flags & kWaiting) || !thread.times_light || !thread.work.dirty) task.owner->worked += ticks;
     if (is_shared(thread)) {
         thread.header->pool_ticks += ticks;
         thread.work.dirty = false;
-        leave_sample(thread);
+        leave_timed(thread);
         return;
     }
     charge(thread, ticks);
-    const bool is_deferred_sample = (task.flags & (kTimed | kInline)) == kTimed;
-    if (!is_deferred_sample && !thread.work.is_sample) return;
-    const uint64_t weight = ticks * (is_deferred_sample ? task.weight : thread.work.weight);
-    (task.local ? task.local->slot->sampled_weight : thread.region->slot->sampled_weight) += weight;
-    leave_sample(thread);
+    const bool is_timed_deferred = (task.flags & (kTimed | kInline)) == kTimed;
+    if (!is_timed_deferred && !thread.work.is_timed) return;
+    const uint64_t weight = ticks * (is_timed_deferred ? task.weight : thread.work.weight);
+    (task.local ? task.local->slot->timed_weight : thread.region->slot->timed_weight) += weight;
+    leave_timed(thread);
 }
 
 void close_call(ThreadState &thread, uint64_t now) {

@@ -8,7 +8,7 @@
 //
 // Timing an undeferred task of some 20 ns costs more than the task. All undeferred tasks are counted, and one in
 // `period` is timed. The time of the others stays in the thread's work (pool_ticks). The reader distributes it over
-// constructs in proportion to the sampled intervals (sampled_weight).
+// constructs in proportion to the timed intervals (timed_weight).
 #pragma once
 
 #include "accounting/thread_state.h"
@@ -110,22 +110,23 @@ inline void charge(ThreadState &thread, uint64_t ticks) {
         thread.region->slot->implicit_ticks += ticks;
 }
 
-// Lets the extension count light tasks itself. During a sample (see begin_sample) or a pause, it reports every event.
+// Lets the extension count light tasks itself. While a task is timed (see begin_timed), and in a pause, it reports every
+// event.
 inline void switch_light_counters(ThreadState &thread) {
-    thread.light_counters.then = (thread.work.is_sample | !thread.counting) ? recorder::kNever : thread.seen_switch;
+    thread.light_counters.then = (thread.work.is_timed | !thread.counting) ? recorder::kNever : thread.seen_switch;
 }
 
-// If the current task represents other tasks (`weight` > 1), makes the open interval of work a sample: only this task's
-// work is in it, and the extension reports every event.
-inline void begin_sample(ThreadState &thread, uint32_t weight) {
-    thread.work.is_sample = weight > 1;
+// If the current task represents other tasks (`weight` > 1), times its open interval of work: only this task's work
+// is in it, and the extension reports every event.
+inline void begin_timed(ThreadState &thread, uint32_t weight) {
+    thread.work.is_timed = weight > 1;
     thread.work.weight = static_cast<uint16_t>(weight);
     switch_light_counters(thread);
 }
 
 // Makes the open interval of work an ordinary one.
-inline void leave_sample(ThreadState &thread) {
-    thread.work.is_sample = false;
+inline void leave_timed(ThreadState &thread) {
+    thread.work.is_timed = false;
     switch_light_counters(thread);
 }
 
@@ -133,14 +134,15 @@ inline void leave_sample(ThreadState &thread) {
 // deferred task.
 inline bool is_shared(const ThreadState &thread) { return thread.work.dirty || is_untimed_deferred(*thread.current); }
 
-// Charges work that several tasks share, or a sample that represents other tasks.
-[[gnu::noinline]] void charge_sampled(ThreadState &thread, uint64_t ticks);
+// Charges work that several tasks share, or the work of a timed task, which represents other tasks.
+[[gnu::noinline]] void charge_timed(ThreadState &thread, uint64_t ticks);
 
 // Closes a state interval of work.
 inline void close_work(ThreadState &thread, uint64_t now) {
     const uint64_t ticks = account(thread, State::kWork, now);
-    if (__builtin_expect(thread.work.dirty | thread.work.is_sample | ((thread.current->flags & kSampled) != 0), 0)) {
-        charge_sampled(thread, ticks);
+    if (__builtin_expect(thread.work.dirty | thread.work.is_timed | ((thread.current->flags & kTimedOrUntimed) != 0),
+                         0)) {
+        charge_timed(thread, ticks);
     } else {
         thread.current->owner->worked += ticks;
         charge(thread, ticks);

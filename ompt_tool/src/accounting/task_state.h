@@ -38,6 +38,7 @@ enum TaskFlag : uint16_t {
     kDependent = 128, // has dependences
     kUntied = 256, // its threads run parts
     kPart = 512, // one thread's part of an untied task
+    // Three values have two meanings each: for different kinds of tasks, or before and after the start.
     kUncounted = 1024, // inline, on the stack while a pause began or ended: its begin and end are not counted
     kListed = 1024, // a part in the thread's table of parts
     kInitial = 2048, // implicit, of a thread and not of a region
@@ -51,7 +52,7 @@ enum TaskFlag : uint16_t {
     // (held_tasks.cpp).
     kAdopted = 32768,
     kPassed = 32768, // on a stack: it was there while a pause began or ended
-    kSampled = kTimed | kUntimed,
+    kTimedOrUntimed = kTimed | kUntimed,
     // Pairs of flags that no running task has.
     kOver = kImplicit | kInline, // in a pool; other flags may remain
     kDetached = kImplicit | kPart // its code has ended, its event is not fulfilled

@@ -28,7 +28,7 @@ uint32_t draw_distance(ThreadState &thread, const TaskConstruct &construct) {
     return construct.period / 2 + thread.random % construct.period;
 }
 
-void draw_next_sample(ThreadState &thread, TaskConstruct &construct) {
+void draw_next_timed(ThreadState &thread, TaskConstruct &construct) {
     const uint32_t distance = draw_distance(thread, construct);
     format::ConstructSlot &slot = *construct.slot; // invariant: n_drawn + weight - countdown == begun tasks
     slot.n_drawn += slot.weight;
@@ -123,7 +123,7 @@ void trace_uncoded_begin(ThreadState &thread, TaskConstruct &construct) {
 
 void begin_inline_slowly(ThreadState &thread, TaskState *task) {
     TaskConstruct *construct = task->local;
-    if (thread.work.is_sample) end_sample(thread);
+    if (thread.work.is_timed) end_timed(thread);
     const bool timed = --construct->slot->countdown == 0 && thread.counting;
     uint64_t now = 0;
     if (timed || thread.current->creating) {
@@ -139,8 +139,8 @@ void begin_inline_slowly(ThreadState &thread, TaskState *task) {
         task->flags |= kTimed;
         task->worked = task->owner->worked;
         task->weight = construct->slot->weight;
-        draw_next_sample(thread, *construct);
-        begin_sample(thread, task->weight);
+        draw_next_timed(thread, *construct);
+        begin_timed(thread, task->weight);
         if (thread.tracing) thread.log.timed(format::kInlineBeginTimed, construct->id, now);
     } else {
         thread.work.dirty = true;
@@ -150,14 +150,14 @@ void begin_inline_slowly(ThreadState &thread, TaskState *task) {
 }
 
 void end_inline_slowly(ThreadState &thread, TaskState *task) {
-    if (thread.work.is_sample) end_sample(thread);
+    if (thread.work.is_timed) end_timed(thread);
     if (task->flags & kTimed) {
         const uint64_t now = clock::now();
         close_work(thread, now);
         const uint64_t ticks = task->owner->worked - task->worked;
         count_duration(*task->local->slot, ticks, task->weight);
         adjust_period(*task->local, ticks);
-        begin_sample(thread, task->weight);
+        begin_timed(thread, task->weight);
         if (thread.tracing) thread.log.timed(format::kInlineEndTimed, task->local->id, now);
     } else {
         thread.work.dirty = true;
@@ -172,7 +172,7 @@ void end_inline_slowly(ThreadState &thread, TaskState *task) {
 }
 
 void convert_inline(ThreadState &thread, TaskState *task) {
-    if (thread.work.is_sample) end_sample(thread);
+    if (thread.work.is_timed) end_timed(thread);
     note_child(*task->below);
     task->construct = task->local->id;
     task->id = 0;
@@ -184,7 +184,7 @@ void convert_inline(ThreadState &thread, TaskState *task) {
 // ---------------------------------------------------------------- creations in wrappers
 
 // True if the creations in this timed task represent the creations in other tasks.
-static bool is_light_sample(const ThreadState &thread, const TaskState &task) {
+static bool represents_light(const ThreadState &thread, const TaskState &task) {
     return !(task.flags & kInline) || (task.flags & kLight && !thread.has_counters && is_alone(thread));
 }
 
@@ -195,13 +195,13 @@ static void note_begin(ThreadState &thread, uint32_t weight) {
     thread.creation.weight = weight;
 }
 
-// Begins a creation where creations are sampled, or counters are read.
+// Begins a creation where only some creations are timed, or counters are read.
 [[gnu::noinline]] static void begin_creation_slowly(ThreadState &thread) {
     uint32_t weight = 1;
     bool may_be_left_out = true;
-    if (thread.current->flags & kSampled) {
+    if (thread.current->flags & kTimedOrUntimed) {
         if (thread.current->flags & kUntimed) return;
-        if (is_light_sample(thread, *thread.current)) {
+        if (represents_light(thread, *thread.current)) {
             weight = thread.current->weight;
             may_be_left_out = !(thread.current->flags & kInline);
         }
@@ -222,8 +222,8 @@ static void note_begin(ThreadState &thread, uint32_t weight) {
 }
 
 void begin_new_creation(ThreadState &thread) {
-    if (__builtin_expect(thread.current->flags & kSampled || thread.creation.inline_period > 1 || thread.has_counters,
-                         0))
+    if (__builtin_expect(
+            thread.current->flags & kTimedOrUntimed || thread.creation.inline_period > 1 || thread.has_counters, 0))
         return begin_creation_slowly(thread);
     note_begin(thread, 1);
 }
@@ -231,14 +231,12 @@ void begin_new_creation(ThreadState &thread) {
 // ---------------------------------------------------------------- deferred tasks
 
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home) {
-    // Reads the clock only if no known time is close enough. In the wrapper of a single creation, the known time is the
-    // wrapper's start. If the creator is untimed or its construct is_coarse, two more times are known: in a taskloop's
-    // wrapper, the wrapper's start; outside of wrappers, the thread's last event, which may be a creation that read the
-    // clock.
-    //
-    // The reader takes the time of an untimed creation from the create_span that follows. If begin_creation() has left
-    // out this creation, the next create_span belongs to another creation. So a creation that may be left out reads the
-    // clock even in a task whose construct is_coarse.
+    // Reads the clock only if no known time is close enough:
+    // - in the wrapper of a single creation, the wrapper's start is known
+    // - if the creator is untimed or its construct is_coarse, the start of a taskloop's wrapper is known; outside of
+    //   wrappers, the thread's last event, which may be a creation that read the clock
+    // A creation that begin_creation() may leave out reads the clock even if the construct is_coarse: a reader takes the
+    // time of an untimed creation from the create_span that follows, which would belong to another creation.
     TaskState *creator = thread.current;
     const bool wrapped = creator->creating && thread.wrapper.loop_task != creator;
     const bool left_out = !creator->creating && thread.creation.inline_period > 1;
@@ -426,17 +424,17 @@ void start_first_part(ThreadState &thread) {
 
 void start_at_hand(ThreadState &thread, TaskState *task, uint64_t known) {
     TaskConstruct &construct = *thread.constructs.of(task->construct);
-    const bool samples = thread.samples_light && thread.counting && construct.period > 1 &&
-                         task->creator == thread.index && task->home == thread.held.domain &&
-                         !(task->flags & (kUntied | kDependent));
+    const bool may_skip = thread.times_light && thread.counting && construct.period > 1 &&
+                          task->creator == thread.index && task->home == thread.held.domain &&
+                          !(task->flags & (kUntied | kDependent));
     uint32_t &n_left = construct.light_counters.n_left;
-    if (samples && n_left > 1) {
+    if (may_skip && n_left > 1) {
         n_left--;
         return begin_untimed(thread, task, construct);
     }
     start_task(thread, task, known ? known : clock::now());
     if (construct.period == 1) n_left = 0;
-    if (!samples) return;
+    if (!may_skip) return;
     if (n_left == 1) {
         task->flags |= kTimed;
         task->weight = construct.weight;
@@ -471,7 +469,7 @@ void end_untimed(ThreadState &thread, TaskState *task) {
     *thread.n_tasks += thread.counting;
     thread.current = task->below;
     thread.work.dirty = true;
-    leave_sample(thread);
+    leave_timed(thread);
     free_task(thread, task);
 }
 
@@ -587,7 +585,7 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
         const uint64_t worked = entry == task ? task->worked : task->worked + entry->worked;
         if (__builtin_expect(task->flags & kLight, 0)) {
             count_duration(slot, worked, task->flags & kTimed ? task->weight : 1);
-            if (thread.samples_light) adjust_period(*entry->local, worked);
+            if (thread.times_light) adjust_period(*entry->local, worked);
         } else {
             count_duration(slot, worked, 1);
         }

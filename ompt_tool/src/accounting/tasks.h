@@ -57,9 +57,9 @@ inline void free_task(ThreadState &thread, TaskState *task) {
         thread.pool.give_back(task);
 }
 
-// Ends a sampled state interval at an untimed event. Inside a wrapper the sample ends where the wrapper began, because
+// Ends the interval of a timed task at an untimed event. Inside a wrapper it ends where the wrapper began, because
 // creation is not work.
-inline void end_sample(ThreadState &thread) {
+inline void end_timed(ThreadState &thread) {
     const uint64_t now = thread.current->creating ? thread.creation.begin : clock::now();
     close_work(thread, now);
     if (thread.tracing) thread.log.timed(format::kStamp, 0, now);
@@ -74,7 +74,7 @@ inline void trace_inline_begin(ThreadState &thread, TaskConstruct &construct) {
         trace_uncoded_begin(thread, construct);
 }
 
-// Do the work of begin_inline and end_inline for tasks that are timed, or run while a sample or a wrapper is open. They
+// Do the work of begin_inline and end_inline for tasks that are timed, or run inside a timed task or a wrapper. They
 // are separate functions, so that the short path calls no function and saves no register.
 [[gnu::noinline]] void begin_inline_slowly(ThreadState &thread, TaskState *task);
 [[gnu::noinline]] void end_inline_slowly(ThreadState &thread, TaskState *task);
@@ -86,7 +86,7 @@ inline void begin_inline(ThreadState &thread, TaskState *task) {
     thread.creation.left_out = false;
     put_on_stack(thread, task, creator->owner);
     task->flags |= kStarted;
-    if (__builtin_expect(thread.work.is_sample | creator->creating | (construct->slot->countdown == 1), 0))
+    if (__builtin_expect(thread.work.is_timed | creator->creating | (construct->slot->countdown == 1), 0))
         return begin_inline_slowly(thread, task);
     construct->slot->countdown--;
     thread.current = task;
@@ -95,7 +95,7 @@ inline void begin_inline(ThreadState &thread, TaskState *task) {
 }
 
 inline void end_inline(ThreadState &thread, TaskState *task) {
-    if (__builtin_expect(thread.work.is_sample | ((task->flags & ~(kLight | kUntimed)) != (kInline | kStarted)), 0))
+    if (__builtin_expect(thread.work.is_timed | ((task->flags & ~(kLight | kUntimed)) != (kInline | kStarted)), 0))
         return end_inline_slowly(thread, task);
     *thread.n_tasks += thread.counting;
     thread.work.dirty = true;
@@ -150,10 +150,9 @@ void end_untimed(ThreadState &thread, TaskState *task);
 void resume_task(ThreadState &thread, TaskState *task);
 // Suspends the current task, which may resume on another thread, and resumes the task below it.
 void step_back(ThreadState &thread);
-// Ends the current part, whose end the runtime did not report. libomp reports a part's end when the part queues the
-// task again, and the last part's end as the task's completion. But the last part may end before the previous part,
-// which queued the task, returns to libomp. Then the previous part's thread reports the completion, and libomp does not
-// report the end of the last part.
+// Ends the current part, whose end the runtime does not report. libomp reports a part's end when the part queues the
+// task again, and the last part's end as the task's completion. If thread A queues the task again, and thread B runs the
+// last part before A returns to libomp, A reports the completion, and nobody reports the end of B's part.
 void leave_ended_part(ThreadState &thread);
 void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status);
 void discard_task(ThreadState &thread, TaskState *task);

@@ -30,7 +30,7 @@
 
 namespace ompass {
 
-// A task construct as one thread knows it, with its sampling of undeferred tasks.
+// A task construct as one thread knows it, with the choice of the undeferred tasks that are timed.
 struct TaskConstruct {
     format::ConstructSlot *slot; // receives the counts: real_slot, or a spare slot during a pause
     format::ConstructSlot *real_slot;
@@ -123,17 +123,17 @@ struct EnteredRegion {
 // The open interval of work: the tasks that share it, and the tasks that it represents.
 struct OpenWork {
     unsigned char dirty; // untimed undeferred tasks ran in the open interval
-    bool is_sample; // the open interval belongs to the current task alone and represents `weight` tasks
-    uint16_t weight; // tasks that the sample represents
+    bool is_timed; // the open interval belongs to the current task alone and represents `weight` tasks
+    uint16_t weight; // tasks that the timed task represents
 };
 
-// The wrapped creation under way (valid if current->creating), and the sampling of creations.
+// The wrapped creation under way (valid if current->creating), and the choice of the creations that are timed.
 struct Creation {
     uint64_t begin;
     TaskConstruct *construct; // construct of the reported creation
     uint32_t weight; // number of creations that this one represents
     bool reported; // OMPT or the extension reported a creation inside the open wrapper
-    bool left_out; // sampling does not time the creation under way
+    bool left_out; // the creation under way is not timed
     uint32_t inline_period; // TaskConstruct::period of the last undeferred creation; 1 after a deferred one
     uint32_t countdown; // creations until the next timed one
 };
@@ -279,7 +279,7 @@ struct EventState {
     bool tracing;
     bool counting;
     bool has_counters; // hardware counters are recorded
-    bool samples_light; // only some light deferred tasks are timed
+    bool times_light; // only some light deferred tasks are timed
     OpenWork work;
     const volatile perf_event_mmap_page *ring; // see has_off_cpu()
 
