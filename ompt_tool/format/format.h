@@ -26,6 +26,7 @@ namespace ompass::format {
 //   7  the first five states only
 //   8  no messages of MPI calls
 //   9  no priorities of tasks
+//  10  no if clauses and no priorities of undeferred tasks
 inline constexpr uint32_t kVersion = 11;
 inline constexpr uint32_t kFirstWithEventTimes = 5, kFirstWithDependClauses = 6, kFirstWithAllStates = 8;
 inline constexpr uint32_t kFirstWithMessages = 9;

@@ -9,7 +9,7 @@ from made_runs import MS, construct, made_run, region, team, thread
 from ompass.metrics.breakdown import time_breakdown
 from ompass.metrics.constructs import construct_totals
 from ompass.metrics.facts import Facts, Finding
-from ompass.metrics.findings import find_causes
+from ompass.metrics.findings import find_findings
 from ompass.metrics.waits import loop_totals, wait_totals
 from ompass.model import OUTSIDE, ConstructRow, RegionRow, Run
 from ompass.sampled import OWN
@@ -18,7 +18,7 @@ from ompass.samples.metrics import Line, LocatedSample, Owner
 
 def findings(run: Run, **more: Any) -> list[Finding]:
     return list(
-        find_causes(
+        find_findings(
             Facts(run, time_breakdown(run), construct_totals(run), wait_totals(run), loop_totals(run), **more)
         )
     )

@@ -11,7 +11,7 @@ import pytest
 from made_runs import MS, definition, made_run, region, target
 from ompass.metrics.breakdown import time_breakdown
 from ompass.metrics.facts import Facts, Finding
-from ompass.metrics.findings import find_causes
+from ompass.metrics.findings import find_findings
 from ompass.metrics.library_calls import devices_of, target_totals
 from ompass.model import OUTSIDE, Run, TargetRow, device_of, is_nowait, kind_name, operation_name
 
@@ -27,7 +27,7 @@ def run_of(rows: Sequence[TargetRow], flags: int = SYNCHRONOUS, wall_ns: int = 1
 
 
 def findings(run: Run) -> dict[str, Finding]:
-    found = find_causes(Facts(run, time_breakdown(run), (), targets=target_totals(run)))
+    found = find_findings(Facts(run, time_breakdown(run), (), targets=target_totals(run)))
     return {finding.kind: finding for finding in found if finding.severity == "problem"}
 
 

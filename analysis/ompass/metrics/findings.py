@@ -393,7 +393,7 @@ KINDS: Final = (
 """All kinds of problems, in the order in which the kinds of a family are tried."""
 
 
-def find_causes(facts: Facts) -> tuple[Finding, ...]:
+def find_findings(facts: Facts) -> tuple[Finding, ...]:
     """Returns all findings: problems, most expensive first, then notes.
 
     Findings that affect all others come first: an unrecorded runtime, a wrong binding, heavy crowding.
@@ -414,7 +414,7 @@ def find_causes(facts: Facts) -> tuple[Finding, ...]:
 
 LEADING: Final = ("second_runtime", "bound_together")
 """Kinds of problems that come first, because they distort all other figures."""
-OUTSIDE: Final = ("disturbed", "throttled")
+NOT_OF_PROGRAM: Final = ("disturbed", "throttled")
 """Kinds of problems that no change of the program cures."""
 OF_PROGRAM: Final = (
     "serial_fraction", "time_in_mpi", "python_startup",
@@ -429,7 +429,7 @@ def _follows(finding: Finding, found: Sequence[Finding]) -> bool:
     return finding.kind in _FOLLOWS and any(
         2 * other.cost_ns >= finding.cost_ns
         for other in found
-        if other.severity == "problem" and other.kind not in (*_FOLLOWS, *OUTSIDE)
+        if other.severity == "problem" and other.kind not in (*_FOLLOWS, *NOT_OF_PROGRAM)
     )
 
 

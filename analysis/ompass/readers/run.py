@@ -49,8 +49,8 @@ def open_run(path: Path, source: str = "profile", window: tuple[int, int] = (0, 
     """Returns the recorded run.
 
     `source` "profile" reads the tool's statistics; "events" recomputes them from the trace, in a window in
-    nanoseconds since the start (-1: to the end). Times are cut to the window; tasks, waits and kernels count
-    if they end in it.
+    nanoseconds since the start (-1: to the end). Times are cut to the window. Tasks, kernels and waits for
+    locks count if they end in it, other waits and calls if they begin in it.
 
     Raises RunNotFoundError (also if nothing was recorded), DamagedRunError (also for source "events" without
     a trace).

@@ -15,7 +15,7 @@ from ompass.keeping.names import keep_names
 from ompass.metrics.breakdown import Breakdown, RegionShare, Scope, time_breakdown
 from ompass.metrics.constructs import Bin, ConstructTotals, construct_totals, granularity
 from ompass.metrics.facts import Facts, Finding, LateTasks
-from ompass.metrics.findings import find_causes
+from ompass.metrics.findings import find_findings
 from ompass.metrics.library_calls import (
     CallTotals,
     Device,
@@ -136,7 +136,7 @@ def collect(
         tasks=tasks,
         kernels=construct_totals(run, "kernel", groups),
         bins=granularity(tasks),
-        findings=find_causes(facts),
+        findings=find_findings(facts),
         facts=facts,
         locations=locations,
         problems=(*problems, *notes_on_places(run, locations), *damage),
@@ -173,7 +173,7 @@ def with_stored_advice(content: ReportContent) -> ReportContent:
     if late is None or content.facts is None:
         return replace(content, advice=advice)
     facts = replace(content.facts, late_tasks=late)
-    return replace(content, advice=advice, facts=facts, findings=find_causes(facts))
+    return replace(content, advice=advice, facts=facts, findings=find_findings(facts))
 
 
 def collect_runs(directories: Sequence[Path]) -> list[ReportContent]:

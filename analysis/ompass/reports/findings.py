@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from ompass.metrics.facts import Finding
-from ompass.metrics.findings import OUTSIDE
+from ompass.metrics.findings import NOT_OF_PROGRAM
 from ompass.metrics.thresholds import FIXED_WORK, LEAST_SAMPLES, LINE_WORK, MAIN_WORK, UNSAMPLED_SHARE
 from ompass.model import Run, StateTimes, share
 from ompass.packed import shown_path
@@ -148,7 +148,7 @@ def gain_text(change: StoredChange | None, is_disturbed: bool = False) -> str:
 def causes(content: ReportContent) -> list[Cause]:
     """Returns the problems, and the changes that gain time without curing a problem, most valuable first.
 
-    Causes with a predicted gain precede others. Findings that lead come first, and OUTSIDE kinds last.
+    Causes with a predicted gain precede others. Findings that lead come first, and NOT_OF_PROGRAM kinds last.
     """
     found: list[Cause] = []
     for finding in content.findings:
@@ -161,7 +161,7 @@ def causes(content: ReportContent) -> list[Cause]:
             left = [one for one in left if one.kind not in CURED_BY[cause.kind]]
             cause.share = max(cause.share, 0.0 if cause.change.is_doubtful else cause.change.gain)
     # The best change of each kind is enough here; `ompass advise` lists all changes.
-    disturbed = any(one.kind in OUTSIDE for one in content.findings)
+    disturbed = any(one.kind in NOT_OF_PROGRAM for one in content.findings)
     least = _LEAST_DISTURBED_GAIN if disturbed else _LEAST_GAIN
     of_kind: dict[str, StoredChange] = {}
     for change in sorted(left, key=lambda one: one.kind == "time" and _by_depth(left, one)):
@@ -173,7 +173,7 @@ def causes(content: ReportContent) -> list[Cause]:
         cause.is_disturbed = disturbed
     return sorted(
         found,
-        key=lambda one: (not one.leads, one.kind in OUTSIDE, not one.is_predicted, -one.share),
+        key=lambda one: (not one.leads, one.kind in NOT_OF_PROGRAM, not one.is_predicted, -one.share),
     )
 
 
@@ -258,8 +258,8 @@ def verdict_of(
     worked = f"{work} of the time of {plural(n_threads, 'thread')} is work"
     if not found and not before:
         return f"No problem found{doubt}: {worked}."
-    outside = [one for one in found if one.kind in OUTSIDE]
-    inside = [one for one in found if one.kind not in OUTSIDE][:1]
+    outside = [one for one in found if one.kind in NOT_OF_PROGRAM]
+    inside = [one for one in found if one.kind not in NOT_OF_PROGRAM][:1]
     state = max(_SPENT, key=lambda name: _of(states, name))
     lost = share(_of(states, state), states.total_ns)
     # Other programs lengthen the states, and a change without a finding does not explain them.
@@ -294,7 +294,7 @@ def problem_parts(content: ReportContent) -> Iterator[str | Advice]:
 
 def _memory_words(content: ReportContent) -> Iterator[str]:
     """Yields advice if accesses to memory dominate the work, and no finding explains the time."""
-    if any(cause.finding and cause.kind not in OUTSIDE for cause in causes(content)):
+    if any(cause.finding and cause.kind not in NOT_OF_PROGRAM for cause in causes(content)):
         return
     samples = content.samples.samples if content.samples and not content.samples.loads else ()
     main, n = main_work(samples)

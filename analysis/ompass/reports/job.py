@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from ompass.jobs.content import job_findings, job_of_reports, rank_of
 from ompass.metrics.efficiency import LOW, Efficiencies, Factor
-from ompass.metrics.findings import OUTSIDE
+from ompass.metrics.findings import NOT_OF_PROGRAM
 from ompass.metrics.job_findings import LEADING as LEADING_OF_JOB
 from ompass.metrics.job_findings import Found
 from ompass.metrics.ranks import Job, Rank
@@ -134,7 +134,7 @@ def _of_job(job: Job, findings: Sequence[tuple[Found, Location]]) -> Iterator[_P
             job_advice(one, place),
             share(one.finding.cost_ns, whole_ns),
             leads=number == 0 and kind in LEADING_OF_JOB,
-            is_outside=kind in OUTSIDE,
+            is_outside=kind in NOT_OF_PROGRAM,
         )
     # Without MPI calls, only the ends of the ranks show which rank the others wait for.
     if job.efficiencies is None and job.lost_share >= _UNEVEN:
@@ -145,7 +145,7 @@ def _of_ranks(groups: Sequence[Sequence[tuple[int, Cause]]], n_ranks: int) -> It
     for group in groups:
         cause = group[0][1]
         part = sum(cause.share for _, cause in group) / n_ranks
-        yield _Problem(_advice(group), part, cause, cause.leads, cause.kind in OUTSIDE)
+        yield _Problem(_advice(group), part, cause, cause.leads, cause.kind in NOT_OF_PROGRAM)
 
 
 def _verdict(job: Job, n_threads: int, found: Sequence[_Problem]) -> str:

@@ -94,7 +94,7 @@ static void leave_region(ThreadState &thread, const TaskState &task);
 
 // Returns the time at which the current implicit task ends. If the region's last barrier has just ended, no code of the
 // program follows, so the task ends at the same time.
-static uint64_t time_of_leaving(const ThreadState &thread) {
+static uint64_t end_of_implicit(const ThreadState &thread) {
     const uint64_t mark = thread.header->mark;
     const bool at_once = thread.region->last_barrier_end == mark && thread.last_inner_event <= mark;
     return at_once ? mark : clock::now();
@@ -106,7 +106,7 @@ static void leave_implicit(ThreadState &thread, TaskState *task) {
     if (thread.loops.depth) end_unreported_loops(thread, clock::now());
     if (region->implicit == task) region->implicit = nullptr;
     if (region->primary || region->instance == nullptr || task->flags & kInitial) {
-        const uint64_t now = time_of_leaving(thread);
+        const uint64_t now = end_of_implicit(thread);
         close_open(thread, now);
         read_clocks(thread, now);
         read_system_use(thread, now);
