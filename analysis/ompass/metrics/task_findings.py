@@ -15,7 +15,7 @@ from ompass.metrics import thresholds
 from ompass.metrics.constructs import ConstructTotals
 from ompass.metrics.facts import Evidence, Facts, evidence
 from ompass.metrics.processors import processor_time
-from ompass.model import WAIT_KINDS
+from ompass.model import WAIT_KINDS, share
 from ompass.sampled import DISK, IO, LOCK, SLEEP, WAIT
 from ompass.samples.metrics import BlockingPlace, samples_by_line
 from ompass.units import count, duration, percent, plural
@@ -209,7 +209,7 @@ def _waited_for_events_ns(facts: Facts) -> float:
             ns for cause, ns in zip(row.waited_for, row.waited_for_ns, strict=True) if cause in detached
         )
         if WAIT_KINDS.get(run.definitions[row.construct].flags) == "dependence":  # a delay, not thread-time
-            of_events_ns = round(row.idle_ns * share_of(of_events_ns, row.delay_ns))
+            of_events_ns = round(row.idle_ns * share(of_events_ns, row.delay_ns))
         waited_ns[row.thread] += min(of_events_ns, row.idle_ns)
     longest_ns = max(waited_ns.values(), default=0)
     explained_ns = sum(min(thread.states.idle_ns, longest_ns) for thread in facts.breakdown.threads)
@@ -429,7 +429,7 @@ def blocked(facts: Facts) -> Iterator[Evidence]:
     construct = in_regions.construct if in_regions else None
     if in_tasks is not None and 2 * in_tasks.blocked_ns >= blocked_ns:
         construct = in_tasks.construct
-        each = share_of(in_tasks.blocked_ns, in_tasks.work_ns)
+        each = share(in_tasks.blocked_ns, in_tasks.work_ns)
         part = f"; these tasks were blocked for {percent(each)} of their time"
     places = _where_they_sleep(facts, construct)
     yield evidence(
@@ -471,7 +471,3 @@ _CURES_OF_SLEEP: Final = {
     IO: "move input and output out of the parallel part, read and write larger pieces, or give them a "
     "task of their own",
 }
-
-
-def share_of(part: float, whole: float) -> float:
-    return part / whole if whole else 0.0
