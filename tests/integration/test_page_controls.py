@@ -118,7 +118,7 @@ def test_a_finding_is_shown_in_the_timeline_and_the_source(shown: Visit) -> None
     assert page.evaluate("ompassTimeline.picked.size") == 0
     assert not source.is_visible()
     page.locator(".card", has_text="Threads wait").locator(".show").press("Enter")
-    assert page.evaluate("ompassTimeline.layers.marked.constructs.size") >= 1
+    assert page.evaluate("ompassTimeline.layers.marked[0].size") >= 1
     page.keyboard.press("Escape")
     assert page.evaluate("ompassTimeline.layers.marked") is None
     assert page.locator("[data-show][aria-pressed=true]").count() == 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from ompass.comparison.pairing import Pair
 from ompass.metrics import thresholds
 from ompass.model import STATES
 from ompass.readers.run import is_run_directory, is_sweep_directory
-from ompass.reports.model import Column, Kind, Report, Section, Table, data, fields, sentence
+from ompass.reports.model import Column, Figure, Kind, Report, Section, Table, data, fields, sentence
 from ompass.scaling.content import Place
 from ompass.units import count, duration, percent, plural, ratio
 
@@ -343,17 +344,18 @@ def _interval(change: Change[Place]) -> list[float] | None:
     return [found.low, found.high] if found and change.p_value is not None and found.low else None
 
 
-def _difference(change: Change[Place]) -> str:
+def _difference(change: Change[Place]) -> Figure:
     sign = "+" if change.difference > 0 else "-" if change.difference < 0 else ""
-    return f"{sign}{duration(abs(change.difference))}"
+    return Figure(f"{sign}{duration(abs(change.difference))}", change.difference)
 
 
-def relative(change: Change[Place]) -> str:
+def relative(change: Change[Place]) -> Figure:
     """Returns a change in percent, as a factor if it is large, or `new` or `gone`."""
     if change.ratio is None:
-        return "new" if change.after_median else "-"
+        return Figure("new", sys.float_info.max) if change.after_median else Figure("-", 0.0)
+    by = change.ratio - 1
     if change.after_median == 0:
-        return "gone"
+        return Figure("gone", by)
     if change.ratio >= _MANY_TIMES:
-        return f"{ratio(change.ratio)} times"
-    return f"{'+' if change.ratio > 1 else '-' if change.ratio < 1 else ''}{percent(abs(change.ratio - 1))}"
+        return Figure(f"{ratio(change.ratio)} times", by)
+    return Figure(f"{'+' if by > 0 else '-' if by < 0 else ''}{percent(abs(by))}", by)

@@ -80,7 +80,7 @@ def jobs_of(contents: Sequence[ReportContent]) -> list[tuple[ReportContent, ...]
         group.contents.append(content)
     jobs: list[_Group] = []
     for group in sorted(groups.values(), key=lambda each: each.start_ns):
-        partner = next((job for job in jobs if -1 not in group.ranks and job.fits(group)), None)
+        partner = next((job for job in jobs if -1 not in group.ranks | job.ranks and job.fits(group)), None)
         if partner:
             partner.contents += group.contents
         else:

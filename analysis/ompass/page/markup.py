@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from ompass.model import shown_states
 from ompass.plain_text import visible, visible_lines
-from ompass.reports.model import Column, Kind, Table, full_bar, sentences, words
+from ompass.reports.model import Column, Figure, Kind, Table, full_bar, sentences, words
 from ompass.units import percent, plural
 
 MOST_ROWS: Final = 500
@@ -123,6 +123,8 @@ def _cell(column: Column, value: Any, shown: Table, k: int) -> Markup:
     key: object = value
     if value is None:
         key = ""
+    elif isinstance(value, Figure):
+        key = value.order
     elif column.kind is Kind.PLACE:
         place = visible(value.place)
         code = element("code", place, title=value.file or None)

@@ -71,6 +71,7 @@ def _part(part: str | Advice | Table, title: str) -> Markup:
             element("p", element("strong", part.title), " ", place),
             element("p", sentence(part.because)),
             element("p", sentence(part.cure), class_="cure") if part.cure else "",
+            element("p", sentence(part.gain)) if part.gain else "",
             element("p", part.also) if part.also else "",
         )
     )

@@ -53,7 +53,13 @@
     let asked = null;
     function embedder() {
         if (window.vegaEmbed) return Promise.resolve(window.vegaEmbed);
-        asked ||= fetch("figures.js").then((reply) => reply.text()).then(addFigureScript);
+        asked ||= fetch("figures.js").then(async (reply) => {
+            if (!reply.ok) throw new Error((await reply.text()) || reply.statusText);
+            return addFigureScript(await reply.text());
+        }).catch((error) => {
+            asked = null;
+            throw error;
+        });
         return asked;
     }
     function addFigureScript(text) {
@@ -158,8 +164,8 @@
             const down = header.getAttribute("aria-sort") !== "descending";
             for (const each of this.table.querySelectorAll("thead th[aria-sort]")) each.setAttribute("aria-sort", "none");
             header.setAttribute("aria-sort", down ? "descending" : "ascending");
-            const numeric = header.classList.contains("number");
             const key = (row) => row.children[column].dataset.key ?? "";
+            const numeric = this.rows.every((row) => Number.isFinite(Number(key(row))));
             const order = (a, b) => (numeric ? Number(key(a)) - Number(key(b)) : key(a).localeCompare(key(b)));
             this.rows.sort((a, b) => (down ? -order(a, b) : order(a, b)));
             this.filter(this.wanted || "");

@@ -122,7 +122,7 @@ def _findings_part(
     """Returns the findings as cards, then the other sentences of their section, with notes folded."""
     said = [part for part in section.parts if isinstance(part, str)]
     remarks = [line for line in said if line.startswith("Note: ")]
-    calm = [element("p", line) for line in said if line not in remarks]
+    calm = [element("p", prose(line)) for line in said if line not in remarks]
     drawn = join((cards(content, trace, excerpts) or "", *calm, notes(remarks)))
     return Part(Section(section.key, section.title, ()), drawn=drawn)
 

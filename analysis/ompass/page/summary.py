@@ -138,7 +138,7 @@ def bound_tiles(graph: GraphContent | None) -> Iterator[Markup]:
 def _tiles(content: ReportContent, schedule: Schedule | None) -> Iterator[Markup]:
     run, breakdown = content.run, content.breakdown
     states = breakdown.states
-    inside = min(share(breakdown.wall_ns, run.wall_ns), 1.0)
+    inside = min(share(sum(region.wall_ns for region in breakdown.regions), run.wall_ns), 1.0)
     said = f"{percent(inside)} in parallel regions"
     yield tile("Wall time", duration(run.wall_ns), said, part(inside, said))
     at_work = share(states.work_ns, breakdown.wall_ns)
@@ -190,7 +190,7 @@ def cards(content: ReportContent, trace: int | None, excerpts: Excerpts | None) 
         return None
     more = len(found) - len(shown)
     rest = (
-        [element("p", f"and {plural(more, 'finding')} more, in `ompass report`", class_="note")]
+        [element("p", prose(f"and {plural(more, 'finding')} more: see `ompass report`"), class_="note")]
         if more
         else []
     )
@@ -199,9 +199,9 @@ def cards(content: ReportContent, trace: int | None, excerpts: Excerpts | None) 
 
 def _card(content: ReportContent, cause: Cause, trace: int | None, excerpts: Excerpts | None) -> Markup:
     advice = cause.advice()
-    # If a change cures the cause, the share may be the change's gain, so the cost comes from the finding.
+    # If a change cures the cause, its share may be the change's gain.
     cost_ns = cause.finding.cost_ns if cause.finding else 0
-    cost, whole = min(content.breakdown.share(cost_ns) if cause.change else cause.share, 1.0), "thread-time"
+    cost, whole = min(cause.cost if cause.change else cause.share, 1.0), "thread-time"
     if cause.kind in OF_PROGRAM:
         of_program = share(cost_ns, content.breakdown.n_threads * program_ns(content.run))
         numbers = dict(cause.finding.numbers) if cause.finding else {}
@@ -269,7 +269,7 @@ def _show(content: ReportContent, title: str, constructs: Sequence[int], trace: 
 
 def notes(lines: Iterable[str]) -> Markup:
     """Returns remarks on the figures, folded."""
-    said = [element("li", line.removeprefix("Note: ")) for line in lines]
+    said = [element("li", prose(line.removeprefix("Note: "))) for line in lines]
     if not said:
         return Markup("")
     summary = element("summary", plural(len(said), "note"))

@@ -82,6 +82,17 @@ class Bar(NamedTuple):
     whole: float = 0.0  # the length of a full bar; 0: the largest of the column
 
 
+class Figure(str):
+    """A figure in words. Tables sort it by the number `order`."""
+
+    order: float
+
+    def __new__(cls, words: str, order: float) -> Figure:
+        figure = super().__new__(cls, words)
+        figure.order = order
+        return figure
+
+
 def full_bar(bars: Iterable[Bar]) -> float:
     """Returns the length of a full bar in a column of bars."""
     return max((bar.whole or bar.value for bar in bars), default=0.0)

@@ -191,7 +191,7 @@ class Chosen {
             return item;
         });
         if (others.length > items.length) items.push(make("li", {}, `and ${others.length - items.length} more`));
-        const times = make("p", {}, `created ${at(own.created_ns)}, started ${at(own.start_ns)} on thread ${own.start_thread}, ended ${at(own.end_ns)}` +
+        const times = make("p", {}, `${own.created_ns ? `created ${at(own.created_ns)}, ` : ""}started ${at(own.start_ns)} on thread ${own.start_thread}, ended ${at(own.end_ns)}` +
             (others.length ? "" : "; no dependences"));
         return make("div", { class: "links" }, times, make("ul", {}, ...items));
     }

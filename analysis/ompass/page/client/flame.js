@@ -36,7 +36,7 @@ class Flame {
         this.draw(); // printing does not wait for the observer
         new ResizeObserver(() => this.draw()).observe(place);
         new MutationObserver(() => this.draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
-        place.addEventListener("keydown", (event) => this.key(event));
+        this.picture.addEventListener("keydown", (event) => this.key(event));
     }
 
     unpacked([name, n, before, parts], parent, level, colour) {

@@ -11,7 +11,7 @@ class Layers {
         this.timeline = timeline;
         this.on = new Set();
         this.loaded = new Map(); // answers by layer: one for each run
-        this.marked = null; // {run, constructs}: run undefined means every run
+        this.marked = null; // the set of marked constructs of each run
         this.found = [];
     }
 
@@ -73,11 +73,11 @@ class Layers {
 
     // ---------------------------------------------------------------- marks
 
-    // Highlights the marked constructs. If the legend has none of them, as for waits, highlights the states other
+    // Highlights the constructs, a set for each run; null: none. If the legend has none of them, as for waits, highlights the states other
     // than work and creation.
     mark(wanted) {
         const { timeline } = this;
-        this.marked = wanted && { run: wanted.run, constructs: new Set(wanted.constructs) };
+        this.marked = wanted;
         if (wanted) {
             const labels = new Set(this.labels());
             const dimension = timeline.about.dimensions.construct;
@@ -99,30 +99,22 @@ class Layers {
     }
 
     labels() {
-        const { run, constructs } = this.marked;
-        const runs = this.timeline.about.runs.filter((_, k) => run === undefined || k === run);
-        return runs.flatMap((each) => [...constructs].map((number) => each.constructs[number]));
+        return this.marked.flatMap((numbers, run) => [...numbers].map((number) => this.timeline.about.runs[run].constructs[number]));
     }
 
     isMarked(run, interval) {
-        if (!this.marked || (this.marked.run !== undefined && this.marked.run !== run)) return false;
-        const { constructs } = this.marked;
-        return interval.state > 1 ? constructs.has(interval.waitPlace) : constructs.has(interval.construct);
+        return Boolean(this.marked) && this.marked[run].has(interval.state > 1 ? interval.waitPlace : interval.construct);
     }
 
     find(text) {
         const wanted = text.trim().toLowerCase();
         if (!wanted) return this.clear();
-        const constructs = new Set();
-        const names = new Set();
-        for (const run of this.timeline.about.runs)
-            for (const [number, label] of Object.entries(run.constructs))
-                if (label.toLowerCase().includes(wanted)) {
-                    constructs.add(Number(number));
-                    names.add(label);
-                }
+        // The numbers of constructs differ between runs.
+        const byRun = this.timeline.about.runs.map((run) => new Set(
+            Object.entries(run.constructs).filter(([, label]) => label.toLowerCase().includes(wanted)).map(([number]) => Number(number))));
+        const names = new Set(byRun.flatMap((numbers, k) => [...numbers].map((number) => this.timeline.about.runs[k].constructs[number])));
         this.count.textContent = names.size ? `${names.size} found` : "not found";
-        return names.size ? this.mark({ constructs: [...constructs] }) : this.marked && this.mark(null);
+        return names.size ? this.mark(byRun) : this.marked && this.mark(null);
     }
 
     // Chooses the next marked interval. If the intervals are too short to see, shows the place with most of them.
@@ -273,7 +265,7 @@ function showFinding(button) {
     if (source) source.open = !shown;
     if (shown) return timeline.mark(null);
     button.setAttribute("aria-pressed", "true");
-    timeline.mark(wanted);
+    timeline.mark(timeline.about.runs.map((_, run) => new Set(run === wanted.run ? wanted.constructs : [])));
     timeline.place.scrollIntoView({ block: "start", behavior: "instant" });
     return timeline.canvas.focus({ preventScroll: true });
 }

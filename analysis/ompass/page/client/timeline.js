@@ -297,8 +297,8 @@ class Timeline {
             if (!runs.has(line.row.run)) runs.set(line.row.run, []);
             runs.get(line.row.run).push(line);
         }
-        const finest = this.about.runs[0].finest;
         for (const [run, lines] of runs) {
+            const { finest } = this.about.runs[run];
             if ((this.view.end - this.view.begin) / this.width > 2 ** (finest + 1) && this.source.isServed) continue;
             const byThread = this.source.intervals(run, lines.map((line) => line.row.threads[0]), this.view.begin, this.view.end);
             if (!byThread) continue;
@@ -481,8 +481,8 @@ class Timeline {
             w: () => this.zoom(0.6), "+": () => this.zoom(0.6), "=": () => this.zoom(0.6), s: () => this.zoom(1 / 0.6),
             "-": () => this.zoom(1 / 0.6), a: () => this.pan(-0.2), d: () => this.pan(0.2), f: () => this.fit(),
             0: () => this.fit(), ArrowLeft: () => this.pan(-0.05), ArrowRight: () => this.pan(0.05),
-            "[": () => this.select(middle(), Math.max(this.selection ? this.selection.end : 0, this.view.end)),
-            "]": () => this.select(Math.min(this.selection ? this.selection.begin : Infinity, middle()), middle()),
+            "[": () => this.select(middle(), this.selection && this.selection.end > middle() ? this.selection.end : this.view.end),
+            "]": () => this.select(this.selection && this.selection.begin < middle() ? this.selection.begin : this.view.begin, middle()),
             z: () => this.selection && this.show(this.selection.begin, this.selection.end),
             Escape: () => {
                 this.select(null);
@@ -512,7 +512,9 @@ class Timeline {
             const { interval, run } = hit;
             lines.push(`${this.about.states[interval.state].label} ${timeText(interval.end - interval.begin)}`, this.nameOf(run, interval));
             if (interval.task !== "0" && interval.start)
-                lines.push(`created ${timeText(interval.created)} by thread ${creatorOf(interval.task)}, started ${timeText(interval.start - interval.created)} later`);
+                lines.push(interval.created
+                    ? `created ${timeText(interval.created)} by thread ${creatorOf(interval.task)}, started ${timeText(interval.start - interval.created)} later`
+                    : `created by thread ${creatorOf(interval.task)}, started ${timeText(interval.start)}`);
             if (interval.waitKind) lines.push(this.chosen.waitText(run, interval));
             for (const { begin, end, blocked } of interval.offCpu.slice(0, 3))
                 lines.push(`${blocked ? "blocked" : "preempted"} for ${timeText(end - begin)}`);
@@ -652,6 +654,7 @@ class Timeline {
         this.chosen.find(parts.get("x") || "");
         const selection = range(parts.get("s"));
         if (selection) this.select(selection.begin, selection.end);
+        else this.select(null);
     }
 }
 
