@@ -425,7 +425,7 @@ def read_functions(path: Path) -> FunctionTable:
 
 
 def known_functions(path: Path) -> FunctionTable:
-    """Returns the functions as read_functions() does; none if the file is no ELF file."""
+    """Returns the functions as read_functions() does; none if it is not an ELF file."""
     try:
         return read_functions(path)
     except NotElfError:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A recording as immutable values: a `Run` has definitions, threads and times; a `TaskGraph` has tasks.
 
-The core documents the fields, units and sums of its rows. This file adds values for Python. Times are in ns.
+The core documents the fields, units and sums of its rows. This file adds the names of kinds and states, and
+derived values. Times are in ns.
 """
 
 from __future__ import annotations
@@ -73,8 +74,8 @@ __all__ = [
     "wait_kind",
 ]
 
-# OMPT's numbers (OpenMP 5.1, section 4.4.4), and our own. WAITS: 62 and 63 for dependences. LOCKS: 32 and 33
-# for waits that OMPT does not report. LOOPS: 32 for masked.
+# OMPT's numbers (OpenMP 5.1, section 4.4.4), and our own: in WAITS, 62 and 63 (dependences); in LOCKS, 32 and
+# 33 (waits that OMPT does not report); in LOOPS, 32 (masked).
 WAITS: Final = {
     1: "barrier", 2: "implicit barrier", 3: "explicit barrier", 4: "implementation barrier", 5: "taskwait",
     6: "taskgroup", 7: "reduction", 8: "worksharing barrier", 9: "region barrier", 10: "teams barrier",

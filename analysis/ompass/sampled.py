@@ -14,7 +14,7 @@ IO: Final = "input and output"
 TOOL: Final = "Ompass"
 
 SLEEP: Final = "sleep"
-"""A call that sleeps for a time; like the next ones and IO, it may put a thread to sleep."""
+"""A call that sleeps for a given time. Calls of the groups SLEEP to DISK, and IO, may block the thread."""
 WAIT: Final = "wait"
 """A call that waits for another thread or process."""
 LOCK: Final = "lock"

@@ -36,12 +36,12 @@ def _counted_ns(fields: Collection[int], cpus: Collection[int], stat: Path) -> i
 
 
 def busy_ns(cpus: Collection[int], stat: Path = _STAT) -> int | None:
-    """Returns the busy time of these CPUs since the boot (/proc/stat); None if it is unknown."""
+    """Returns the busy time of these CPUs since boot (/proc/stat); None if it is unknown."""
     return _counted_ns(_BUSY_FIELDS, cpus, stat) or None
 
 
 def stolen_ns(cpus: Collection[int], stat: Path = _STAT) -> int | None:
-    """Returns the time for which the host of a virtual machine has kept these CPUs since the boot.
+    """Returns the time since boot in which the host of a virtual machine withheld these CPUs (steal time).
 
     Returns None if the kernel does not report it. A thread's processor time does not include it.
     """

@@ -31,8 +31,9 @@ def duration(ns: float) -> str:
 def durations_alike(values: Sequence[float], *, parts: bool = False) -> Callable[[float], str]:
     """Returns a function that formats durations of one table column.
 
-    The function uses the unit of the largest value if all values then have two digits; else the unit of each.
-    `parts`: the values are parts of a sum, so values below a thousandth of the largest need no digits.
+    The function uses the unit of the largest value if every value then shows two digits; else each value has
+    its own unit. `parts`: the values are parts of a sum, so values below a thousandth of the largest do not
+    count.
     """
     largest = max(map(abs, values), default=0.0)
     scale, unit = next(((s, u) for s, u in _DURATIONS if largest >= s * 0.9995), (1, "ns"))

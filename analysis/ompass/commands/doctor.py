@@ -109,7 +109,7 @@ def _kind(program: Program) -> str:
 
 
 def _version(runtime: Runtime) -> str:
-    """Returns the version of LLVM's and Intel's runtimes, after a comma; others state none."""
+    """Returns the version and known faults of a runtime of the LLVM family; empty for others."""
     if not runtime.is_llvm:
         return ""
     version = runtime_version(runtime.path)

@@ -167,7 +167,7 @@ def argument_rows(context: Any) -> list[tuple[str, str]]:
 def option_rows(context: Any) -> dict[str, list[tuple[str, str]]]:
     """Returns the options of a command, each with its meaning, by heading; --help comes last.
 
-    A few options need no headings.
+    If only a few options have a heading, lists all options under one.
     """
     panels: dict[str, list[tuple[str, str]]] = {}
     shown = [each for each in context.command.get_params(context) if not (_is_argument(each) or each.hidden)]
@@ -210,7 +210,7 @@ def _names(option: Any) -> str:
 
 
 def _meaning(option: Any) -> str:
-    """Returns the help of an option, with its default if the help lacks it and a reader needs it."""
+    """Returns the help of an option; adds a plain default value that the help does not mention."""
     default, text = option.default, option.help or ""
     if isinstance(default, Enum):
         default = default.value

@@ -237,7 +237,7 @@ def _json_of(contents: list[ReportContent], sweeps: list[ScalingContent]) -> obj
 
 
 def write_remarks(remarks: Iterable[Remark], form: EditorForm, output: Path | None) -> None:
-    """Writes remarks to a file or to stdout; reports on stderr the number of problems without a line."""
+    """Writes remarks to a file or to stdout. Prints on stderr how many problems gcc's form omits."""
     from ompass.reports.editors import gcc_messages, sarif
     from ompass.reports.remarks import NOTE, SourceTree, merged
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The advice of `ompass run`: predicts the gain of changes of the program from a trace.
 
-If the first run was a profile, announces a second run of the program, and records the trace by it. Owns the
-order of these steps; launch/second_run.py decides whether the program may run again.
+If the first run was a profile, runs the program a second time to record the trace, and announces this. Owns
+the order of these steps; launch/second_run.py decides whether the program may run again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ompass.simulation.stored import store_advice
 from ompass.units import duration
 
 _WANTED_SAMPLES: Final = 400  # of each thread
-_LEAST_HZ: Final = 100  # the tool's rate
+_LEAST_HZ: Final = 100  # the tool's default
 _MOST_HZ: Final = 1_000  # a sample takes some microseconds
 
 
@@ -57,7 +57,7 @@ def has_something_to_change(content: ReportContent) -> bool:
     # The static loops of gcc programs do not call the runtime: such a run has only regions.
     shared = content.n_tasks or content.loops or any(region.max_team_size > 1 for region in content.regions)
     problems = {finding.kind for finding in content.findings if finding.severity == "problem"}
-    # Advice would simulate a processor for each thread.
+    # Advice assumes that each thread has its own processor.
     return bool(shared) and bool(problems) and "oversubscribed" not in problems
 
 

@@ -27,7 +27,7 @@ from ompass.scaling.metrics import WorkOf
 Key = TypeVar("Key", bound=Hashable)
 
 SIGNIFICANT_P: Final = 0.02
-"""At 2% for each pair of equal builds, more than 5 of 100 pairs are called different in 1.5% of cases."""
+"""With this value, more than 5 of 100 pairs of equal builds are called different with probability 1.5%."""
 
 MINIMUM_ALTERNATING: Final = 0.01
 """Least relative difference of alternating runs. Equal builds differ by some tenths of a percent, because

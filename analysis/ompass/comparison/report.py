@@ -42,7 +42,7 @@ def times(one: Compared) -> str:
 
 
 def judgement(one: Compared) -> str:
-    """Returns the relative change of the time, and its certainty; before it, a certain change of the work."""
+    """Returns the change of the time and its certainty, after that of the work if the work decides."""
     time = one.time
     size = _size(time, "time") if time.before_median else "no time before"
     n_runs = f"{one.n_before} against {plural(one.n_after, 'run')}"
@@ -186,7 +186,7 @@ def _brief_sections(one: Compared) -> Iterator[Section]:
 
 
 def _is_further(change: Change[Place]) -> bool:
-    """True for a figure that changed and is neither a time nor a state."""
+    """True for a further time, such as the span, that changed."""
     return change.is_large and change.figure not in ("time", "thread-time", *STATES)
 
 
@@ -242,7 +242,7 @@ def _efficiencies(one: Compared) -> Table:
 
 
 def _moved(one: Compared, most: int) -> Iterator[Section]:
-    """Yields the pairs of constructs whose places look different, if there are any."""
+    """Yields a section on the constructs whose labels differ between the sides, if there are any."""
     if moved := [pair for pair in one.pairs if pair.has_moved and pair.before.label() != pair.after.label()]:
         title = "Constructs that have moved"
         yield Section(f"pairs-{one.threads_after}", title, (pairs_table(moved, most),))

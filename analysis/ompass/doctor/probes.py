@@ -3,9 +3,9 @@
 
 Loads the tool and the runtimes in child processes, so a broken library cannot harm the doctor.
 
-Opens and closes the tool's perf events for the calling thread. Owns a copy of the events' attributes that
-ompt_tool/src/perf sets (processor_ring.cpp, samples.cpp). Containers (seccomp) and security modules refuse
-events independently of kernel.perf_event_paranoid, so only a trial shows the result.
+Opens and closes perf events like the tool's (ompt_tool/src/perf: processor_ring.cpp, samples.cpp) for the
+calling thread. Containers (seccomp) and security modules refuse events independently of
+kernel.perf_event_paranoid, so only a trial shows the result.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def ask_runtime(path: Path) -> RuntimeAnswer:
 
 
 def loading_problem(path: Path) -> str:
-    """Returns the reason why a shared library does not load; empty if it does. Disables recording."""
+    """Returns the reason why a shared library does not load; empty if it does. Loads it without recording."""
     environ = {**os.environ, "OMPASS_ENABLED": "off"}
     answer = answer_of([sys.executable, "-c", _LOAD, str(path)], environ, errors_too=True)
     if answer is None:

@@ -68,7 +68,7 @@ def _device_rows(run: Run, several: bool) -> Iterator[Spec]:
         return
     try:
         timeline = read_timeline(run, limit=_MOST_SLICES)
-    except (NothingToShowError, UsageError):  # too many slices to draw
+    except (NothingToShowError, UsageError):  # no slices, or too many to draw
         return
     gap_ns = max(timeline.end_ns // _DEVICE_PIXELS, 1)
     for number, slices in timeline.by_device().items():
@@ -102,7 +102,7 @@ def _kind_of(one: Slice) -> str:
 _MOST_BARS: Final = 16
 """Most constructs or regions in a figure: the most expensive ones. Tables show all."""
 _BAR_PIXELS: Final = 24
-_LEAST_DOUBLINGS: Final = 8  # least range of durations on their axis
+_LEAST_DOUBLINGS: Final = 8  # least range of the axis of durations, as a power of two
 _MOST_PIXELS: Final = 960
 
 

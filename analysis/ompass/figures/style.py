@@ -34,7 +34,7 @@ CONSTRUCT_COLOURS: Final = (
     "#3824bc", "#24bc8a", "#90a8ea", "#b6af54", "#174f4b", "#8854b6",
     "#9a3f1d", "#6b8c54", "#3f1056", "#90ea90", "#7954de", "#561010",
 )  # fmt: skip
-"""Colours of constructs. They differ from the colours of the states other than work."""
+"""Colours of constructs, distinct from the colours of all states but work."""
 CATEGORIES: Final = CONSTRUCT_COLOURS[:8]
 
 CONFIG: Final[Spec] = {

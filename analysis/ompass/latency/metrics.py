@@ -24,7 +24,7 @@ class SampledLoad:
 
     thread: int
     owner: Owner
-    cycles: int  # until the data arrived; 0: below the processor's resolution
+    cycles: int  # until the data arrived; 0: unknown, as for L1 hits on AMD
     source: str  # one of SOURCES
     was_modified: bool  # True if another core's cache had a modified copy of the line
     weight: int

@@ -125,7 +125,7 @@ def _wait(pid: int, waited: frozenset[signal.Signals], deadline_s: float) -> End
             late, deadline_s = True, math.inf
             os.kill(pid, signal.SIGKILL)
         received = signal.sigtimedwait(waited, min(max(left_s, 0.001), _LOOK_SECONDS))
-        # If this process was stopped for longer than the timeout, Python returns a random number.
+        # If this process was stopped for longer than the timeout, Python returns an arbitrary si_signo.
         if received is not None and received.si_signo in waited - {signal.SIGCHLD}:
             interrupt = received.si_signo if received.si_signo in _ENDING else interrupt
             # The terminal has already signalled the child, which is in the same process group.

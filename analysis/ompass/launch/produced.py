@@ -186,7 +186,7 @@ def _ranks(new: Sequence[Path], metas: Mapping[Path, Meta]) -> tuple[Path, ...]:
 
 
 def _is_of(meta: Meta, pid: int, launch: str) -> bool:
-    """True for descendants of the launch, and for runs without meta.json (after a full disk)."""
+    """True for process `pid`, descendants of the launch, and runs without meta.json (after a full disk)."""
     theirs = meta.environment.get(LAUNCH, "")
     return meta.pid in (0, pid) or theirs == launch or theirs.startswith(launch + "/")
 

@@ -82,7 +82,7 @@ class Recorder:
     def prepare(
         cls, command: Sequence[str], options: RunOptions, environ: Mapping[str, str], scratch: Path
     ) -> Recorder:
-        """Checks the program before its first run. CannotRecordError explains why it cannot be recorded.
+        """Checks the program before its first run. Raises CannotRecordError if it cannot be recorded.
 
         `scratch` receives links to libraries with names that LD_PRELOAD cannot hold; it must exist until the
         last run ends.

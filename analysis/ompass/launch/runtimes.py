@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds installed OpenMP runtimes, and checks if a runtime supports OMPT and the GOMP interface.
+"""Finds installed OpenMP runtimes, and checks whether a runtime supports OMPT and the GOMP interface.
 
 Owns the places where runtimes are installed.
 """

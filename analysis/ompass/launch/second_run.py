@@ -28,7 +28,7 @@ MOST_BYTES: Final = 64 << 20
 """Largest trace for advice: 4 million tasks (TASK_BYTES), or 2.8 million if every second task waits."""
 
 TASK_BYTES: Final = 16  # in a trace, measured for tasks without dependences
-_EVENT_BYTES: Final = 16  # of a wait, a chunk of a loop, or a kernel
+_EVENT_BYTES: Final = 16  # of a wait or a chunk of a loop
 _MOST_FILES: Final = 20_000  # entries of a directory that are compared
 
 _State = Mapping[Path, tuple[int, int, int]]
@@ -54,7 +54,7 @@ class FirstRun:
     command: Sequence[str]
     program: Program
     plan: Plan
-    environment: Mapping[str, str]  # its variables
+    environment: Mapping[str, str]  # of the program
     before: Before
     ending: Ending
     wall_ns: int
@@ -72,7 +72,7 @@ class FirstRun:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a program that runs again, and the decision of the user."""
+    """The limits of a second run, and the user's choice."""
 
     twice: bool | None = None  # None: only if the first run was short and is safe to repeat
     most_ns: int = 0

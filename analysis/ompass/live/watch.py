@@ -182,7 +182,10 @@ def used() -> Used:
 
 
 def until_next_s(before: Used, now: Used, asked_s: float) -> float:
-    """Returns the time to wait after an update that began at `before`; longer if no processor is idle."""
+    """Returns the time to wait until the next update; longer if no processor was idle.
+
+    `before` and `now`: the totals at the end of the preceding update and of this one.
+    """
     if before.busy_s is not None and now.busy_s is not None:
         idle_s = now.n_processors * (now.at_s - before.at_s) - (now.busy_s - before.busy_s)
         if idle_s > (now.at_s - before.at_s) / 2:

@@ -23,7 +23,7 @@ class Scope(enum.Enum):
 
     REGIONS = "regions"  # all parallel regions together
     REGION = "region"  # the instances of chosen parallel constructs
-    PROGRAM = "program"  # every thread from the first to the last moment of the run
+    PROGRAM = "program"  # all OpenMP threads, for the whole run
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ def thread_shares(run: Run, rows: Iterable[RegionRow]) -> tuple[ThreadShare, ...
 def _as_helper(row: RegionRow) -> RegionRow:
     """Returns the row of a helper thread, with its waiting time as idle time.
 
-    The helper waits inside the implicit task of the outermost region, which belongs to the runtime.
+    A helper waits inside the implicit task of its outermost region, a region of the runtime itself.
     """
     if row.level > 1:
         return row

@@ -57,7 +57,7 @@ class RankTimes:
 
     @property
     def mpi_ns(self) -> float:
-        """The time in MPI, the mean over the threads; all of them wait for MPI outside of regions."""
+        """The time in MPI, the mean over the threads. Outside of regions, all threads count as in MPI."""
         return self.mpi_outside_ns + self.mpi_inside_ns / self.n_threads
 
     @property
@@ -326,7 +326,10 @@ def _unequal_ns(region: RegionShare, n_threads: int) -> int:
 
 
 def computation_of(run: Run) -> Computation:
-    """Returns the computation of a run, with its counters if the run counted instructions and cycles."""
+    """Returns the computation of a run, with counters if the run counted instructions and cycles.
+
+    Here, `useful_ns` includes the time in which threads with work waited for a processor.
+    """
     useful_ns = sum(row.work_ns for row in run.regions)
     rows = [row.counters for row in run.regions]
     rows += [row.counters for row in run.constructs if run.kind_of(row.construct) == "task"]

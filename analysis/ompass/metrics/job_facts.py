@@ -103,7 +103,7 @@ class Host:
 
     @property
     def has_own_processors(self) -> bool:
-        """True if the host has as many processors as its ranks may use in total, so they rarely share any."""
+        """True if the ranks may use at most as many processors in total as the host has, and so share few."""
         usable = [rank.n_usable_cpus for rank in self.ranks]
         return all(usable) and sum(usable) <= min(rank.n_host_cpus for rank in self.ranks)
 
@@ -132,7 +132,7 @@ class Host:
 
     @property
     def taken_ns(self) -> int:
-        """The rest of preempted_ns: other programs ran, or ranks shared one processor of several."""
+        """The rest: other programs ran, or ranks shared a processor while another was free."""
         return self.preempted_ns - self.shared_ns
 
 

@@ -38,7 +38,7 @@ class Device:
 class DataOperation:
     """The data operations of one kind in a target construct."""
 
-    number: int  # 0: all other kinds, because a row has no room for them
+    number: int  # 0: all kinds for which a row has no room
     n: int
     bytes: int
     time_ns: int  # of the host
@@ -147,7 +147,7 @@ class CallShare:
     n_in_tasks: int  # part of n_calls, in explicit tasks
     task_ns: int  # part of time_ns, in explicit tasks
     serial_ns: int  # part of time_ns, outside of parallel regions
-    unaccounted_ns: int  # part of time_ns, if OpenMP does not know the thread
+    unaccounted_ns: int  # part of time_ns, on a thread that OpenMP does not know
 
 
 @dataclass(frozen=True, slots=True)

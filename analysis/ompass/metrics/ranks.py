@@ -111,7 +111,7 @@ class Job:
 def preempted_work_ns(breakdown: Breakdown) -> int:
     """Returns the part of the work in which threads waited for a processor; 0 if it is not known.
 
-    Where the states of preempted threads are unknown, the work is at most the time on processors.
+    If the states of preempted threads are unknown, assumes that all time on processors is work.
     """
     return sum(_preempted(thread.states, thread.presence) for thread in breakdown.threads)
 

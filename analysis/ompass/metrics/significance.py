@@ -33,7 +33,7 @@ _EXACT_ROUNDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """The ratio of the times after to the times before. Too few runs have an infinite interval."""
+    """The ratio of the times after to the times before. With too few runs, `low` is 0 and `high` infinite."""
 
     estimate: float
     low: float
@@ -106,7 +106,7 @@ def _scaled(values: Sequence[float]) -> list[float]:
 
 
 def _ratio(shifts: Sequence[float], most: int) -> Ratio:
-    """Returns the ratio from sorted shifts, of which the test rejects `most` + 1 on each side."""
+    """Returns the ratio from sorted shifts. Its interval leaves out `most` of them on each side."""
     estimate = math.exp(median(shifts))
     if most < 0:
         return Ratio(estimate, 0.0, math.inf)

@@ -197,9 +197,9 @@ def _fulfillers(n_events: int, n_outside: int) -> str:
 
 
 def _waited_for_events_ns(facts: Facts) -> float:
-    """Returns the idle time of all threads that events of detached tasks explain.
+    """Returns the part of all threads' idle time that events of detached tasks explain.
 
-    While one thread waits for an event, the others have no task either. They wait for that thread.
+    While one thread waits for an event, the others have no task either: they wait for that thread.
     """
     run = facts.run
     detached = {row.construct for row in run.constructs if row.n_detached}
@@ -312,7 +312,7 @@ def serial_producer(facts: Facts) -> Iterator[Evidence]:
 
 
 def too_coarse(facts: Facts) -> Iterator[Evidence]:
-    """Yields too few tasks, or one task too long, to keep all threads busy until the end."""
+    """Yields tasks that are too few, or too long, to keep all threads busy until the end."""
     breakdown, n_threads = facts.breakdown, facts.n_threads
     n_instances = sum(r.n_instances for r in facts.task_regions if r.level == 1)
     timed = [t for t in facts.tasks if t.n_timed]

@@ -220,7 +220,10 @@ def _barriers_inside(facts: Facts, region: RegionShare) -> bool:
 
 
 def _n_inner_barriers(facts: Facts) -> int:
-    """Returns how often threads met inner barriers, without region ends, which gcc programs report alike."""
+    """Returns how often threads met inner barriers.
+
+    Subtracts the ends of regions, because gcc programs report them like other barriers.
+    """
     n_met = sum(w.n_waits for w in facts.waits if w.kind.endswith("barrier"))
     return n_met - sum(r.n_instances * len(r.threads) for r in facts.breakdown.regions)
 

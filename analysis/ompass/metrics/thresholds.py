@@ -78,7 +78,8 @@ HEAVILY_CROWDED: Final = 8
 thread that waits for another thread mostly waits until that thread gets a processor."""
 
 CROWDED_SHARE: Final = 0.05
-"""`oversubscribed` is only a note if threads without work use less of the processors' time than this ..."""
+"""`oversubscribed` is only a note if threads without work use less than this part of the processors' time,
+and waits take less than CROWDED_WAITS."""
 
 BLOCKED_SHARE: Final = 0.10
 """Blocked user code (outside of OpenMP) is reported if it takes this part of the thread-time."""
@@ -113,7 +114,7 @@ SERIAL_SHARE: Final = 0.05
 """Amdahl's bound is shown if the serial part reaches this part of all work (5%: at most 20x)."""
 
 SERIAL_LINE: Final = 0.80
-"""A line calls the serial part if it is in the calls of this part of its samples."""
+"""If this part of the serial samples have one line among their calls, the finding names that line."""
 
 SERIAL_COST: Final = 0.10
 """A serial part is a problem if this part of the threads' capacity is lost to it."""
@@ -235,10 +236,10 @@ LEAST_SAMPLES = 10
 """Fewer samples of a part of a run allow no conclusion about the part."""
 
 BLAMED_SHARE: Final = 0.25
-"""A finding names the line that allocates, and not one that releases, if allocations are this part."""
+"""If at least this part of the allocator's samples allocate, the finding names a line that allocates."""
 
 TOUCHING_SAMPLES: Final = 5
-"""A line causes page faults if it has half of the samples of memory use, and at least this number."""
+"""Page faults are attributed to a line with half of the samples of memory use, and at least this number."""
 
 MAIN_WORK: Final = 0.5
 """Least share of the work in one function for which reports describe its accesses to memory."""
@@ -269,7 +270,7 @@ TARGET_CHUNK_NS: Final = 20_000
 """The recommended length of a chunk: then getting it takes less than 3%."""
 
 COPYING_CREATE_NS: Final = 3_000
-"""A creation takes below a microsecond unless it copies data."""
+"""A creation takes less than a microsecond unless it copies data."""
 
 COPYING_DEPENDENT_CREATE_NS: Final = 15_000
 """The same limit for tasks that wait for others: their creation takes up to some 5 us without a copy."""
@@ -282,7 +283,7 @@ SPLIT_CHUNKS: Final = 8
 """With this many chunks per thread, single iterations cause imbalance, not the size of chunks."""
 
 CROWDED_WAITS: Final = 0.05
-"""... (see CROWDED_SHARE) and waits take less than this part of the thread-time."""
+"""A part of the thread-time; see CROWDED_SHARE."""
 
 BARRIERS_INSIDE: Final = 4
 """In a short region with more inner barriers, the barriers are the problem. A reduction adds up to three."""

@@ -98,7 +98,7 @@ def html_report(
     """
     compared = compared or [run.content for run in runs]
     content = _Content()
-    # A single run begins with its verdict. Several runs share the timeline.
+    # The timeline follows the findings of a single run. Several runs share one timeline, which precedes them.
     is_single = len(runs) == 1 and not sweeps
     drawn = _timeline_section() if timeline is not None else None
     if len(runs) > 1:
@@ -178,7 +178,7 @@ class _Content:
         head: Markup | None = None,
         after_first: Markup | None = None,
     ) -> None:
-        """Adds a run or sweep; `number` makes the ids of its sections unique.
+        """Adds a run, sweep or comparison; `number` makes the ids of its sections unique.
 
         `head` follows the title, and the timeline `after_first` follows the first part.
         """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTML helpers: escaping, elements, sortable tables.
+"""Builds HTML: escaping, elements, sortable tables.
 
 Owns the markup that page.css and page.js expect.
 """

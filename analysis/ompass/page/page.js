@@ -24,7 +24,7 @@
         const room = Math.min(Math.max(place.clientWidth, 240), most);
         const faceted = spec.encoding && spec.encoding.row; // if so, the width covers only the bars
         spec.width = faceted ? Math.max(room - 140, 160) : room;
-        // Figures use variables of the page's style, so a new theme or a print needs no new figure.
+        // Figures use variables of the page's style, so they need not be drawn again for a new theme or for printing.
         Object.assign(spec.config, { title: { color: "var(--ink)" } });
         for (const part of ["axis", "legend", "header"])
             spec.config[part] = {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The head of a run's report on the page: a verdict in a sentence, six figures with small pictures, and the
-findings as cards. The rest of the report explains the head.
+"""The head of a run or sweep on the page: a verdict in a sentence, and figures with small pictures.
+
+Also the findings of a run as cards. The rest of the report explains the head.
 """
 
 from __future__ import annotations

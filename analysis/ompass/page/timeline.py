@@ -57,9 +57,7 @@ class _Entry:
 @dataclass(frozen=True, slots=True)
 class _Legend:
     entries: tuple[_Entry, ...]
-    keys: tuple[
-        Mapping[int, int], ...
-    ]  # for each run: key of the core -> entry; missing keys belong to the rest
+    keys: tuple[Mapping[int, int], ...]  # by run: key of the core -> entry; other keys are in the rest
 
 
 class Timeline:

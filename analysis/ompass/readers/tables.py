@@ -170,7 +170,7 @@ class Tables:
         return self._of_trace(table)
 
     def sql(self, query: str) -> polars.LazyFrame:
-        """Returns the result of the query. UsageError contains the query's error."""
+        """Returns the result of the query. Raises UsageError, with the query's error."""
         pl = load_polars()
         names = [n for n, table in TABLES.items() if self._run.mode == "trace" or not table.needs_trace]
         try:

@@ -57,9 +57,9 @@ class ReportContent:
     devices: tuple[Device, ...] = ()
     locality: Locality | None = None  # for tasks that libomp_ext.so held
     samples: SampleContent | None = None
-    critical_names: Mapping[int, str] = field(default_factory=dict)  # empty name: none; missing: unknown
-    source_lines: Mapping[str, Mapping[int, str]] = field(default_factory=dict)  # lines in the run, by file
-    facts: Facts | None = None  # None: the findings do not follow from facts
+    critical_names: Mapping[int, str] = field(default_factory=dict)  # empty: it has no name; missing: unknown
+    source_lines: Mapping[str, Mapping[int, str]] = field(default_factory=dict)  # stored in the run
+    facts: Facts | None = None  # None: the findings were not computed from facts
     advice: StoredAdvice | None = None
     advice_refusal: str = ""  # why `ompass run` did not trace the program for advice
 

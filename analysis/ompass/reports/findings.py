@@ -91,7 +91,7 @@ class Cause:
     change: StoredChange | None = None
     share: float = 0.0  # cost of the findings or, if larger, gain of the change; part of the thread-time
     cost: float = 0.0  # cost of all findings together; part of the thread-time
-    is_disturbed: bool = False  # True if other programs lengthened the run, unlike predicted runs
+    is_disturbed: bool = False  # True if other programs lengthened the run; predictions assume none
 
     @property
     def kind(self) -> str:

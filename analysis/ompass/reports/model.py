@@ -201,9 +201,7 @@ class Report:
     verdict: str = ""  # one sentence
     commands: tuple[tuple[str, str], ...] = ()  # next commands, each with its purpose
     notes: tuple[str, ...] = ()
-    values: Mapping[str, Any] = dataclass_field(
-        default_factory=dict
-    )  # for programs; Tables are lists of rows
+    values: Mapping[str, Any] = dataclass_field(default_factory=dict)  # for programs; Table: list of rows
 
 
 def sentence(text: str) -> str:
@@ -254,7 +252,7 @@ def _record(columns: Iterable[Column], row: Iterable[Any]) -> dict[str, Any]:
 
 
 def csv_report(reports: Sequence[Report], field: str = "") -> str:
-    """Returns as CSV the rows of a field of reports, or the reports themselves; the directory comes first."""
+    """Returns CSV: the rows of a field of each report (default: one row per report), directory first."""
     rows = []
     for report in reports:
         values = report.values

@@ -191,7 +191,7 @@ def plain_grid(show_header: bool = True) -> Grid:
 
 
 def _title(table: Table, k: int, texts: Sequence[str]) -> str:
-    """Returns the title, on two lines if values are narrower than its words."""
+    """Returns the title; breaks it before its last word if it is wider than the values."""
     title = table.columns[k].title
     widest = max(map(cell_len, texts), default=0)
     return title if len(title) <= widest else "\n".join(title.rsplit(" ", 1))

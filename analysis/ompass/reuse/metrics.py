@@ -110,9 +110,7 @@ class SampleQuality:
     rate: float
     block_bytes: int
     n_sampled_bytes: int  # accessed bytes in the sample
-    error_share: (
-        float  # share of accessed bytes, at 95% confidence, for every class and every cumulative sum of bins
-    )
+    error_share: float  # of the accessed bytes, at 95% confidence, for each class and cumulative sum of bins
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declared accesses of a run, counted by reuse distance in the core; metrics derive figures."""
+"""Declared accesses of a run by reuse distance: calls the core, which counts them."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def collect_samples(
 
 
 _NEARLY_ALL = 0.8
-"""If this share of a library's complete calls has one caller, cut-off calls get the same caller."""
+"""If this share of a library's complete calls has the same `library`, cut-off calls get its usual caller."""
 
 
 def with_callers(samples: Sequence[LocatedSample]) -> tuple[LocatedSample, ...]:

@@ -38,7 +38,10 @@ def _part(
     condition: Callable[[LocatedSample], bool],
     is_blamed: Callable[[LocatedSample], bool] = lambda _: True,
 ) -> _Part:
-    """Returns the part of the work with this condition. Its line has the most blamed samples."""
+    """Returns the part of the work with this condition.
+
+    Its line has the most blamed samples; if few samples are blamed, the most samples.
+    """
     n_all = 0
     constructs: Counter[int] = Counter()
     lines: Counter[Line | None] = Counter()

@@ -167,8 +167,9 @@ def main_work(samples: Iterable[LocatedSample]) -> tuple[MainWork | None, int]:
 
 
 def main_use_of_memory(samples: Iterable[LocatedSample], least: int) -> tuple[Line | None, float]:
-    """Returns the line with most uses of memory, and its part of them; no line if it has less
-    than half, or fewer than `least` samples.
+    """Returns the line with most uses of memory, and its part of them.
+
+    Returns no line if it has less than half of them, or fewer than `least` samples.
 
     The kernel takes no samples while it handles page faults, so the line with most uses of memory represents
     them.

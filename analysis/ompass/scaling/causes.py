@@ -36,7 +36,7 @@ _REPLICATED: Final = 0.1
 """A line is replicated if its time on each of P threads differs by at most this part from its time on one."""
 
 _EQUAL: Final = 0.15
-"""Equal work may take this part more or less time on several processors than on one (clock, caches)."""
+"""On several processors, equal work may take this part more or less time than on one (clock, caches)."""
 
 _NOTHING: Final = 0.1
 """Work on one thread below this part of the work on P threads may lack samples."""

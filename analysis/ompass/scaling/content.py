@@ -332,7 +332,7 @@ def load_runs(
             opened[job] = run, measured(run, job.threads, scope, done[job].wall_ns)
         return opened[job]
 
-    # Only complete rounds count, so every number of threads is compared with the same serial times.
+    # One disturbed run excludes its round for all numbers of threads, so all have the same serial times.
     loud = {job.repeat for job, one in done.items() if (one.others or 0.0) >= thresholds.DISTURBED_SHARE}
     quiet = {job.repeat for job in done} - loud
     found = []

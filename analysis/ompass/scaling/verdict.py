@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names the cause that keeps a program from scaling.
 
-Owns the division of the loss P * T_P - T_s among causes. The shares add up exactly:
+Owns the division of the loss P * T_P - T_s among causes. Without MPI and offloading, they add up exactly:
 
     P * T_P - T_s  =  (T_1 - T_s)  +  I_P - I_1  +  (create, schedule, sync)_P - (...)_1  +  W_P - W_1
 

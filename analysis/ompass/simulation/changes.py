@@ -106,7 +106,7 @@ def _ways(
 
 
 def _grains(trial: Trial, shape: TaskShape) -> Iterator[Candidate]:
-    """Yields changes of one construct to more, fewer or differently created tasks."""
+    """Yields changes that give one construct more tasks, fewer tasks or several creators."""
     construct = shape.construct
     each = shape.n_iterations / shape.n_deferred if shape.n_deferred else 0.0
     parts = [part for part in _PARTS if part <= each]

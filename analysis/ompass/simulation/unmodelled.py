@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times of a recorded run that its simulation lacks, and the resulting doubts about advice.
 
-Owns the time to get a chunk, waits for locks beside other programs, contended atomic updates, and missing
+Owns the time to get a chunk, waits for locks on a busy machine, contended atomic updates, and missing
 processors. Also owns the factor that fits the runtime's costs to the recorded run. The costs of a machine
 file come from one runtime on one machine. With another build of the runtime, small operations can take
 several times as long, and changes that avoid them gain more. So one factor scales the costs of the runtime

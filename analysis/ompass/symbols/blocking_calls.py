@@ -72,14 +72,14 @@ class BlockingCalls:
         self._mentions: dict[int, tuple[_Mention, ...]] = {}
 
     def of_construct(self, offset: int) -> tuple[BlockingCall, ...]:
-        """Returns the blocking calls of the construct whose start, a call, returns to `offset`.
+        """Returns the blocking calls of the construct whose starting call returns to `offset`.
 
-        They are of the kind that is the likeliest reason to sleep, in the order of their addresses.
+        All are of one kind, the likeliest reason to sleep, in the order of their addresses.
         """
         start = self._functions.start_of(offset - 1)
         before = [mention for mention in self._of(start) if mention.address < offset]
         if before and before[-1].is_call and before[-1].target in self._sizes:
-            # The function that was called here ends with a jump to the runtime.
+            # The function called here ends with a jump to the runtime.
             start = before[-1].target
             before = list(self._of(start))
         for body in self._bodies(start, before):
@@ -90,7 +90,7 @@ class BlockingCalls:
     def _bodies(self, start: int, before: Sequence[_Mention]) -> list[int]:
         """Returns the functions whose addresses the last call of `before` may pass, the latest first."""
         found: list[int] = []
-        is_earlier = False  # True before another construct, whose code may have loaded this address, too
+        is_earlier = False  # True in code before the start of another construct, which may use the address
         for mention in reversed(before[:-1]):
             is_earlier |= mention.is_call and bool(_STARTS.fullmatch(self._imported.get(mention.target, "")))
             if is_earlier and found:

@@ -43,7 +43,7 @@ class ModuleNames:
 
 @dataclass(slots=True)
 class Answers:
-    """The known answers about the addresses of one run. An address without an answer was never looked up."""
+    """The known answers about the addresses of one run. An address without an entry must be looked up."""
 
     modules: dict[int, ModuleNames] = field(default_factory=dict)
     calls: dict[Address, Location] = field(default_factory=dict)  # by return address

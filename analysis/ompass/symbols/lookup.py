@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _LLVM_VERSIONS = range(30, 13, -1)
 _FARTHEST_BYTES = 1024  # search this far back for the line of an instruction without a line
 _LONGEST_BODY = 8192  # bytes of a construct's body to search for its first line
-_LINES_BEFORE = 2  # lines before a construct that code in its body may have
+_LINES_BEFORE = 2  # code in a construct's body may have lines up to this far before the construct
 FLANG_BODY: Final = "..omp_par"
 """Part of the names of the functions that flang makes of constructs."""
 

@@ -42,7 +42,7 @@ def _remembered(ask: Callable[[ModuleFile, int], _Answer]) -> Callable[[ModuleFi
 class ModuleFile:
     """The file with a module's debug information (`found`): the module or a separate debug file.
 
-    Reads symbols and lines at the first question. Not thread-safe.
+    Reads symbols and lines when the first question needs them. Not thread-safe.
     """
 
     def __init__(self, module: Module, recorded_ns: int, debug_roots: Sequence[Path] | None) -> None:

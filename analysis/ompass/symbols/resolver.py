@@ -38,7 +38,7 @@ def construct_name(definition: Definition, place: Location) -> str:
 
 
 def identity(module: Module) -> tuple[str, str]:
-    """Returns a key that all copies of one build have, such as the copies of the vdso in run directories."""
+    """Returns a key that all copies of one build share, such as the copies of the vdso in run directories."""
     return PurePosixPath(module.path).name if module.build_id else module.path, module.build_id
 
 

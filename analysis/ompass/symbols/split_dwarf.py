@@ -118,7 +118,7 @@ class SplitDwarf:
         return tuple(frames) or (("", *place),)
 
     def function_around(self, address: int, file: str, line: int) -> str:
-        """Returns the last function of the unit that `file` declares up to line `line`; empty if unknown."""
+        """Returns the last function that is declared in `file` at or before `line`; empty if unknown."""
         skeleton = self._covering(address)
         unit = self._unit_of(skeleton) if skeleton else None
         if skeleton is None or unit is None:

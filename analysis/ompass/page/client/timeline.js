@@ -9,7 +9,7 @@ const KEYS = [
     ["/", "find a construct or line; Enter shows the next"], ["Esc", "drop the selection and the marks"], ["?", "these keys"],
 ];
 const SHORTEST_NS = 20;
-const LANES = [[4, 72], [6, 60], [10, 44], [20, 28], [48, 16], [120, 8], [Infinity, 4]]; // height in pixels by number of rows
+const LANES = [[4, 72], [6, 60], [10, 44], [20, 28], [48, 16], [120, 8], [Infinity, 4]]; // [most rows, height of a row in pixels]
 const LABEL_HEIGHT = 12;
 const GAP = 1;
 
