@@ -543,7 +543,7 @@ int on_control(uint64_t command, uint64_t, void *, const void *) {
     case 3: recorder::flush(); return 0;
     case 4: recorder::stop(format::EndReason::kControlEnd); return 0;
     case kControlDump: recorder::dump(); return 0;
-    default: return -1; // omp_control_tool_ignored is -1
+    default: return 1; // omp_control_tool_ignored
     }
 }
 

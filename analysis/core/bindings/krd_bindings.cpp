@@ -62,7 +62,7 @@ KrdSettings settings_of(std::vector<int32_t> group_of_thread, std::vector<uint16
     for (const auto &[l2_bytes, llc_bytes] : class_bytes) settings.classes.push_back({l2_bytes, llc_bytes});
     settings.groups = {std::move(group_of_thread), std::move(group_of_cpu), static_cast<uint16_t>(class_bytes.size())};
     for (const int32_t group : settings.groups.of_thread)
-        if (group >= settings.groups.n_groups) throw nb::value_error("a thread is in an unknown group");
+        if (group < -1 || group >= settings.groups.n_groups) throw nb::value_error("a thread is in an unknown group");
     for (const uint16_t group : settings.groups.of_cpu)
         if (group >= settings.groups.n_groups) throw nb::value_error("a CPU is in an unknown group");
     settings.rate = rate;

@@ -201,7 +201,8 @@ PythonRun replay(const std::string &directory, uint64_t start_ns, int64_t end_ns
     const uint64_t before_ns = end_ns < 0 ? ~uint64_t{0} : static_cast<uint64_t>(end_ns);
     unlocked([&] { return replay_trace(run, accounts, {start_ns, before_ns}); });
     RunProfile profile = make_profile(run, accounts, true);
-    profile.wall_ns = std::min(profile.wall_ns, before_ns) - std::min(profile.wall_ns, start_ns);
+    const uint64_t end_of_window = std::min(profile.wall_ns, before_ns);
+    profile.wall_ns = end_of_window - std::min(end_of_window, start_ns);
     return to_python(directory, run, std::move(profile));
 }
 

@@ -25,6 +25,7 @@ std::optional<PythonSlices> slices_of_run(const std::string &directory, std::vec
 
 Column<uint64_t> events_over_time(const std::string &directory, const std::vector<uint32_t> &threads, uint64_t end_ns,
                                   size_t n_parts) {
+    if (n_parts == 0) throw nb::value_error("there must be at least one part");
     const RunFiles run = open_or_throw(directory);
     std::vector<uint64_t> counts;
     unlocked([&] { return count_events(run, threads, end_ns, n_parts, counts); });

@@ -28,7 +28,10 @@ public:
     }
 
     Problem run() {
-        for (Walk &walk : walks_) enqueue(walk);
+        for (Walk &walk : walks_) {
+            if (walk.advance()) queue_.push({walk.now(), &walk});
+            if (Problem problem = walk.problem()) return problem;
+        }
         while (!queue_.empty()) {
             Walk &walk = *queue_.top().walk;
             queue_.pop();
@@ -66,10 +69,6 @@ private:
     bool is_met(Walk &walk) {
         const Precondition needed = walk.precondition();
         return needed.kind == Precondition::kNone || observer_.is_met(walk, needed);
-    }
-
-    void enqueue(Walk &walk) {
-        if (walk.advance()) queue_.push({walk.now(), &walk});
     }
 
     // Queues the held walks whose precondition now holds.

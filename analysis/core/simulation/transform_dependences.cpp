@@ -109,7 +109,7 @@ TaskProgram depend_on_data(const TaskProgram &program, uint16_t construct) {
         // True if up to the next wait the task only works and creates tasks that declare their data.
         const auto is_known = [&](size_t i) {
             for (; i < operations.size() && !is_wait(operations[i]); i++)
-                if (!declares(operations[i]) && operations[i].kind() != OpKind::kWork) return false;
+                if (!declares(operations[i]) && !operations[i].is_work()) return false;
             return true;
         };
         Operations kept;

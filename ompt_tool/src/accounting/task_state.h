@@ -76,7 +76,7 @@ struct alignas(64) TaskState {
         uint16_t stack; // index of the thread whose stack it is on, while owner is set
     };
     uint16_t flags; // TaskFlag
-    uint8_t n_predecessors;
+    uint8_t n_predecessors; // the last entry of the ring is number n_predecessors - 1, modulo its size
     uint8_t creating; // inside a wrapped creation
     union {
         uint32_t weight; // number of tasks that a timed task represents; for a deferred task, only after its start

@@ -58,7 +58,7 @@ void update_coarse(TaskConstruct &construct, uint64_t ticks) {
 // predecessor's construct in `last`.
 uint64_t ready_time(const TaskState &task, uint32_t &last) {
     uint64_t ready = task.ready;
-    for (unsigned i = 0; i < task.n_predecessors; i++) {
+    for (unsigned i = 0; i < std::min<unsigned>(task.n_predecessors, kMaxPredecessors); i++) {
         const auto &predecessor = task.predecessors[i];
         const uint64_t end = predecessor.task->end;
         const uint32_t construct = predecessor.task->construct;
@@ -276,7 +276,8 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
 
 void note_dependence(ThreadState &thread, const TaskState &before, TaskState &after) {
     after.predecessors[after.n_predecessors % kMaxPredecessors] = {&before, before.id};
-    if (after.n_predecessors < kMaxPredecessors) after.n_predecessors++;
+    // Any larger value with the same rest stands for a full ring.
+    if (++after.n_predecessors == 2 * kMaxPredecessors) after.n_predecessors = kMaxPredecessors;
     if (thread.tracing) thread.log.untimed(format::kDependence, 0, before.id, after.id);
 }
 

@@ -60,6 +60,7 @@ struct HeldPriority {
     HeldPriority(ThreadState *its_thread, const void *task) : thread(its_thread), outer(thread->wrapper.priority) {
         thread->wrapper.priority = 0;
         if (__builtin_expect(!task || task != thread->wrapper.prioritised, 1)) return;
+        thread->wrapper.prioritised = nullptr; // the next task at this address may have no such clause
         int32_t priority;
         memcpy(&priority, static_cast<const char *>(task) + kPriorityOffset, sizeof priority);
         priority = std::min(priority, max_priority());
