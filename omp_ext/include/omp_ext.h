@@ -127,8 +127,9 @@ void omp_ext_forget_pages(void);
 int omp_ext_get_domain_distance(int from, int to);
 
 /*
- * Store the system's numbers of a domain's CPUs, and the numbers of its threads in the calling thread's team, in
- * `numbers`: at most `max`, none if NULL. Return the total number. OMP_EXT_EINVAL: no such domain.
+ * Store at most `max` numbers in `numbers`, none if it is NULL, and return the total number. cpus: the domain's CPUs,
+ * as the system numbers them. threads: the domain's threads in the calling thread's team. OMP_EXT_EINVAL: no such
+ * domain.
  */
 int omp_ext_get_domain_cpus(int domain, int *numbers, int max);
 int omp_ext_get_domain_threads(int domain, int *numbers, int max);
@@ -139,7 +140,7 @@ int omp_ext_get_version(void);
 /* Returns 1 if the library schedules the tasks of regions that begin now, else 0. */
 int omp_ext_is_active(void);
 
-/* Prints domains, CPUs, distances and all settings on stderr, as OMP_EXT_DISPLAY=1 does at start. */
+/* Prints domains, CPUs, distances and settings on stderr, as OMP_EXT_DISPLAY=1 does at start. */
 void omp_ext_display(void);
 
 /* ---------------------------------------------------------------- statistics */
@@ -175,7 +176,7 @@ int omp_ext_get_statistics(struct omp_ext_statistics *into, size_t bytes);
 /* Returns the number of tasks placed into domain `from` that ran in domain `to`; 0 if a number is out of range. */
 uint64_t omp_ext_get_n_moved(int from, int to);
 
-/* Sets all counts to 0, except mailbox_depth. */
+/* Sets all counts to 0, except mailbox_depth; max_mailbox_depth becomes the present depth. */
 void omp_ext_reset_statistics(void);
 
 #ifdef __GNUC__

@@ -38,11 +38,11 @@ extern "C" {
 
 /*
  * Counted tasks. Some tasks are so short that the tool reads no clock for them; even a call of the tool is then too
- * expensive. While a task for which `counters` returned counters runs, the library counts the light tasks that this
- * task creates in known constructs, and does not report them. It counts their creation, their begin if they are
- * undeferred or at hand, their end, and waits for them. The library calls counted_task if a counted task begins in
- * another way, or before it reports another event of the task. If the task runs already, it also calls task_begins with
- * OMP_EXT_RUNS. From then on it reports the task.
+ * expensive. If `counters` returned counters for a task, the library counts the light tasks that this task creates in
+ * known constructs, and does not report them. It counts their creation, their begin if they are undeferred or at hand,
+ * their end, and waits for them. The library calls counted_task if a counted task begins in another way, or before it
+ * reports another event of the task. If the task runs already, it also calls task_begins with OMP_EXT_RUNS. From then
+ * on it reports the task.
  */
 struct omp_ext_counter { /* counters of one construct on one thread */
     const void *code; /* return address of the construct, as in task_created */
@@ -100,7 +100,9 @@ static inline unsigned omp_ext_place_of(const void *code) {
 struct omp_ext_observer {
     size_t bytes; /* sizeof(struct omp_ext_observer) in the tool */
 
-    /* The current task begins and ends the creation of a task. The calls are paired, also around nested creations. */
+    /* The current task begins and ends the creation of a task. The calls are paired, also around nested creations. Two
+       exceptions: the begin of an undeferred task ends its creation without creation_ends; in a task with counters,
+       creation_begins may be missing. */
     void (*creation_begins)(void);
     void (*creation_ends)(void);
     /* Called between these two. A deferred task was created at this return address in the program, to run in this
@@ -118,7 +120,8 @@ struct omp_ext_observer {
     void (*undeferred_starts)(const void *code);
 
     /* The current task begins and ends a wait. `kind`: a sync region kind of OMPT, or OMP_EXT_WAIT_PREDECESSORS. If the
-       end is not reported, the runtime's own wait of the same kind follows. */
+       end is not reported, the runtime's own wait of the same kind follows. A wait that is over at once may report only
+       its end. A taskwait may report its begin again, when the thread's own queue has no more of its children. */
     void (*wait_begins)(int kind);
     void (*wait_ends)(int kind);
 

@@ -15,7 +15,7 @@ enum class QueueKind { kStealing, kSharedLifo };
 enum class Waits {
     kUsual, // descendants; in strict mode all tasks of the domain, because the waiting task is suspended
     kConstrained, // descendants; if the program would hang, a task runs outside its domain
-    kRelaxed, // suspends the waiting task in every team, also without strict mode
+    kRelaxed, // all tasks that it finds, because every team suspends waiting tasks, also without strict mode
 };
 
 struct Options {

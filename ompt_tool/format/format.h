@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bytes of a run directory: file headers, extents and trace events, each declared once. statistics.h declares the
-// slots. The tool writes the files (process_log, thread_log). This folder reads files, extents and slots; decoder.h of
-// the core decodes records. docs/trace-format.md has details. Two writers of test traces repeat the layout
+// slots. The tool writes the files (src/log). This folder reads files, extents and slots; decoder.h of the core decodes
+// records. docs/trace-format.md has details. Two writers of test traces repeat the layout
 // (tests/support/made_traces.py, tests/benchmarks/large_trace.py), so tests detect a change.
 //
 // Conventions: little endian, all fields naturally aligned, times in clock ticks unless a name says otherwise.
@@ -15,7 +15,7 @@
 
 namespace ompass::format {
 
-// What each older version lacks or does differently. A version also has the differences of all later versions:
+// What each older version lacks or does differently. The lines below a version apply to it, too:
 //   1  shorter slots; no off-CPU times (they are 0, with CpuSource::kNone)
 //   2  no short records
 //   3  no page faults and no system time (ThreadHeader::has_system_use is 0)
@@ -99,7 +99,7 @@ struct ExtentHeader {
     ExtentKind kind;
     uint64_t bytes; // size of the whole extent with this header; a multiple of 4096
     uint64_t first; // kSlots: id of the first slot; kEvents: number, see below; others: number among their kind
-    uint64_t is_in_memory; // 1: only the tool's memory has the extent, because the disk refused it
+    uint64_t is_in_memory; // 1: the extent is not in the file, because the disk refused it
     uint32_t thread; // kEvents in kept.log: index of the thread
     uint32_t n_checkpoint_words; // kEvents: words of a checkpoint (checkpoint.h) before the first record
     uint64_t first_checkpoint_word; // words of this checkpoint in earlier extents
@@ -155,8 +155,8 @@ enum class Contradiction : uint32_t {
         kContradictions
 };
 
-// A value of an OMPT enumeration that the tool does not know and that no definition or record can hold. Definitions and
-// records do hold unknown values of sync regions, mutexes, work and dependences.
+// An unknown value of an OMPT enumeration. Unknown sync regions, mutexes, work and dependences are not here, because
+// definitions and records can hold them.
 #define OMPASS_UNKNOWN_VALUES(X)                                                                                       \
     X(kNone, "")                                                                                                       \
     X(kThreadType, "thread type")                                                                                      \
@@ -625,8 +625,8 @@ constexpr uint32_t pack_device_flags(int device, bool is_traced) {
     return (static_cast<uint32_t>(device) & 0xffff) << 1 | uint32_t{is_traced};
 }
 
-// The records kPreempted and kBlocked are in order of the times in their words. An off-CPU interval is cut where a
-// state interval ends. The record of each piece precedes the record that ends the state interval. If records of
+// The records kPreempted and kBlocked are in order of the times in their words. Ends of state intervals cut off-CPU
+// intervals into pieces. The record of a piece precedes the record that ends its state interval. If records of
 // switches were lost, only the total off-CPU time is exact; the kind and the time of each interval are estimates.
 
 inline constexpr unsigned kConstructBits = 26; // width of a construct in an argument

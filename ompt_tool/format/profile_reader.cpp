@@ -75,8 +75,8 @@ uint64_t n_without_duration(const format::ConstructSlot &slot) {
 }
 
 // Subtracts the undeferred tasks that a kill interrupted. A construct counts such a task as completed when it begins, a
-// region when its code ends, so the difference is the number of interrupted tasks. Their constructs are unknown. The
-// constructs with the most tasks without a duration come first.
+// region when its code ends, so the difference is the number of interrupted tasks. Their constructs are unknown.
+// Subtracts first from the constructs with the most tasks without a duration.
 void subtract_interrupted(ThreadAccount &account) {
     uint64_t begun = 0, completed = 0;
     std::vector<format::ConstructSlot *> tasks;

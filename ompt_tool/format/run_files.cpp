@@ -222,8 +222,8 @@ Problem read_process(RunFiles &run, std::vector<std::string> &losses) {
 
 using EventExtents = std::map<uint64_t, EventExtent>; // of a thread, by number
 
-// Returns the number of the window that has been copied, or kNoNumber if its number has changed meanwhile. The window
-// is the first extent of events, which the thread writes repeatedly. `head` was read before the copy was made.
+// Returns the number of the copied window, or kNoNumber if the number has changed since `head` was read, before the
+// copy. The window is the first extent of events, which the thread empties and reuses.
 uint64_t number_of_copy(const MappedFile &file, const ExtentHeader &head, uint64_t offset) {
     ExtentHeader after;
     file.copy(offset, &after, sizeof after);

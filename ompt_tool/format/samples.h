@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bytes of thread-NNNNN.samples, which holds a thread's position some hundred times a second. The file has a header
 // of kHeaderBytes, then extents of kind kSamples with consecutive records, and follows the conventions of format.h. A
-// thread has this file only if the kernel allows samples of the thread. docs/trace-format.md explains the format.
+// thread without samples has no such file. docs/trace-format.md explains the format.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,9 @@ struct ConstructSlot {
     uint64_t n_drawn; // undeferred tasks up to the last timed one; begun_undeferred() gives all
     uint32_t weight; // tasks from the last timed one (included) to the next timed one
     uint32_t countdown; // part of `weight` that has not begun
-    uint64_t n_converted; // detached undeferred tasks, which did not complete in place and count as deferred tasks
+    // Undeferred tasks that do not count as completed when they begin: detached ones, which complete like deferred
+    // tasks, and those that were open when a pause began.
+    uint64_t n_converted;
     uint64_t n_cancelled;
     uint64_t create_ticks; // measured by the wrappers
     uint64_t create_weight; // weight of these tasks' creation in pool_ticks; also in the region's create_weight

@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: Apache-2.0
 !
 ! ompass.f90: the marks of ompass.h for Fortran: kernels, the data that they touch, phases. Compile it with the program;
-! it needs no library. The first mark searches for a loaded libompass.so; without one, a mark is a call and a branch.
+! it needs no library. The first mark searches for libompass.so; without it, a mark is a call and a branch.
 ! ompass.h explains the marks and their rules.
 !
 !   use ompass

@@ -2,10 +2,9 @@
 /*
  * ompass.h: marks with which a program names its kernels, the data that they touch, and its phases.
  *
- * Header only. The program needs no Ompass library to build, link or run. The first mark searches for a loaded
- * libompass.so; without one, a mark costs a predicted branch. Any thread may call the marks at any time, inside and
- * outside of OpenMP; they never fail. For C99, C++11 and later. The module in ompass.f90 offers the same calls to
- * Fortran.
+ * Header only. The program needs no Ompass library to build, link or run. The first mark searches for libompass.so;
+ * without it, a mark costs a predicted branch. Any thread may call the marks at any time, inside and outside of
+ * OpenMP; they never fail. For C99, C++11 and later. The module in ompass.f90 offers the same calls to Fortran.
  *
  *   ompass_kernel_begin("matmul");            // a kernel is a leaf computation; kernels may nest
  *   ompass_read(a, n * sizeof *a);            // the innermost open kernel reads n * sizeof *a bytes at a
@@ -18,8 +17,8 @@
  * Rules: one thread begins and ends a kernel, within one task, without a task scheduling point in between. Kernels end
  * innermost first. Kernels with the same name are reported as one. A mark costs about 30 ns when a tool records.
  *
- * Define OMPASS_DISABLE before including this header to compile every mark to nothing. Compilers without the
- * extensions of GNU C always do so.
+ * Define OMPASS_DISABLE before including this header to compile every mark to nothing. Compilers without GNU C
+ * extensions always do.
  */
 #ifndef OMPASS_H
 #define OMPASS_H
@@ -63,8 +62,8 @@ static inline void ompass_phase(const char *name) { (void)name; }
 extern "C" {
 #endif
 
-/* Weak, because static programs link without dlopen. So do programs whose C library has dlopen in a separate library.
- * If these are null, no tool can be found. */
+/* Weak, because static programs, and programs whose C library has dlopen in a separate library, link without dlopen. If
+ * these are null, no tool can be found. */
 extern void *ompass_dlopen_(const char *, int) __asm__("dlopen") __attribute__((weak));
 extern void *ompass_dlsym_(void *, const char *) __asm__("dlsym") __attribute__((weak));
 extern char *ompass_getenv_(const char *) __asm__("getenv");

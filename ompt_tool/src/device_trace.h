@@ -8,7 +8,7 @@
 
 namespace ompass::device_trace {
 
-// The tool passes an id with each run of a target construct: this tag, and the construct. Records of devices have this
+// The tool gives each execution of a target construct an id: this tag, and the construct. Records of devices have the
 // id.
 constexpr uint64_t kTag = 0x4f4d5054; // "OMPT"
 constexpr uint64_t id_of(uint32_t construct) { return kTag << 32 | construct; }

@@ -20,7 +20,8 @@ struct Named {
     format::ConstructSlot *slot;
 };
 
-// Returns the construct and slot of a name. Searches by address, since most names are literals, then compares the text.
+// Returns the construct and slot of a name. Looks up the address, because most names are literals, and compares the
+// text.
 Named find(ThreadState &thread, format::DefinitionKind kind, const char *name) {
     const auto number = reinterpret_cast<uintptr_t>(name) ^ static_cast<uintptr_t>(kind) << 5;
     Kernels::Name &entry = thread.kernels.names[(number ^ number >> 6) % Kernels::kNames];

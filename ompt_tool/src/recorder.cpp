@@ -502,8 +502,9 @@ void sync_switch(ThreadState &thread, uint32_t now) {
         thread.counting = counting;
         thread.constructs.count(counting);
         thread.places.count(counting);
-        // Undeferred tasks are counted when they begin and when they end. Only one of the two would count for a task
-        // that is open now, so neither counts. All tasks below a task with kPassed have this flag, too.
+        // A construct counts an undeferred task as completed when the task begins, a region when it ends. Only one of
+        // them would count a task that is open now, so neither does. All tasks below a task with kPassed have this
+        // flag, too.
         for (TaskState *task = thread.current; task && !(task->flags & kPassed); task = task->below) {
             task->flags |= kPassed;
             if (!(task->flags & kInline) || (task->flags & kUncounted)) continue;

@@ -23,7 +23,7 @@ enum class Dimension : uint8_t {
     kState, // format::State
     kConstruct, // work, by construct of the task; in implicit tasks, of the region
     kHome, // work, by home domain of the task, or else by creating thread
-    kDepth, // work, by number of explicit tasks on the thread's stack
+    kDepth, // work, by number of explicit tasks above the innermost implicit task on the thread's stack
     kKernel, // time in the innermost kernel
     kOffCpu // off-CPU time, by 2 x state, + 1 if blocked
 };

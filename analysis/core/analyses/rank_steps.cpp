@@ -127,7 +127,7 @@ private:
         mark_ = end;
     }
     // Refuses the replay because of a call without messages, unless the call is harmless: calls that set up MPI or
-    // communicators, and MPI_Iprobe. The time of a harmless call counts as running.
+    // communicators, and MPI_Iprobe. Outside of regions, the time of a harmless call counts as running.
     void add_unknown(const Definition &definition) {
         const bool is_harmless =
             definition.flags == static_cast<uint32_t>(format::MpiClass::kOther) || definition.name == "MPI_Iprobe";

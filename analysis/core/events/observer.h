@@ -33,7 +33,7 @@ struct TaskFrame {
     bool rescued = false; // runs outside its home because the program would have hung
     int32_t home = -1; // domain in which the extension placed it; -1: unknown
     uint64_t ready = 0, start = 0; // 0: not timed, or began on another thread
-    uint64_t worked = 0; // work on this thread so far, with undeferred tasks; undeferred: the owner's at the start
+    uint64_t worked = 0; // work on this thread so far, with undeferred tasks; undeferred: owner().worked at its start
     uint32_t to_owner = 0; // distance to owner()
     Data data{};
 
@@ -142,7 +142,8 @@ struct WalkObserver {
     // A depend clause of the task that the thread created last; type: an OMPT dependence type. depends() reports only
     // dependences on tasks that were incomplete, and none in a team of one.
     void depends_on(auto & /*walk*/, uint64_t /*address*/, uint32_t /*type*/) {}
-    // The priority, greater than 0, of the task that the thread created last.
+    // The priority, greater than 0, of the task that the thread created last; if is_of_next, of the undeferred task
+    // that begins next.
     void has_priority(auto & /*walk*/, uint64_t /*priority*/, bool /*is_of_next*/) {}
     void began_undeferred(auto & /*walk*/, auto & /*frame*/) {}
     void ended_undeferred(auto & /*walk*/, auto & /*frame*/) {}

@@ -11,7 +11,7 @@
 
 namespace ompass {
 
-// Returns the number of threads that this process may use at once.
+// Returns the number of hardware threads; 1 if it is unknown.
 inline unsigned usable_threads() { return std::max(std::thread::hardware_concurrency(), 1u); }
 
 // Runs task(0) ... task(n_tasks - 1) on at most n_jobs threads, the caller's included. Rethrows an exception of a task.

@@ -28,8 +28,8 @@ struct Changes {
     uint32_t untraced_creation_ns = 0; // cost of recording, to subtract from the work of each task's creator
     uint32_t untraced_create_ns = 0; // cost of recording, to subtract from the creation of each task
     uint32_t least_create_ns = 0; // least time of a creation after the subtraction
-    // The same costs for tasks recorded in a team of one. A negative cost adds to the work: if the simulated run keeps
-    // the costs of recording, these are larger in a larger team.
+    // The same costs for tasks recorded in a team of one. A negative cost adds to the work: recording costs more in a
+    // larger team, if the simulated run keeps its cost.
     int32_t serialised_task_ns = 0;
     int32_t serialised_creation_ns = 0;
     // Cost of creating such a task in a larger team. Unused if the machine has a cost of creation.

@@ -34,7 +34,7 @@ struct MemorySystem {
     std::vector<uint32_t> node_of_thread;
     Distance local, remote;
     Distance other_cache; // to a block that another last-level cache has modified
-    double node_ns_per_byte = 0; // bandwidth of a node, shared by all threads
+    double node_ns_per_byte = 0; // of a node, whose bandwidth all threads share
     uint32_t block_bytes = 1024, page_bytes = 4096;
     bool interleaved = false;
 
@@ -48,7 +48,7 @@ struct MemoryCounts {
     };
     std::vector<Level> levels;
     std::vector<uint64_t> link_bytes; // from node to node, row by row; memory and other caches
-    uint64_t waited_ns = 0; // for busy nodes
+    uint64_t waited_ns = 0; // part of memory_ns in which accesses wait for busy nodes
     uint64_t memory_ns = 0; // total time of all blocks
 };
 
@@ -97,7 +97,7 @@ struct DataBlocks {
 
 class Memory {
 public:
-    // blocks: the blocks of the program; null: computes them.
+    // blocks: the blocks of the program; computed if null or of other sizes than those of `system`.
     Memory(const TaskProgram &program, const MemorySystem &system, std::shared_ptr<const DataBlocks> blocks = nullptr);
     // Simulates an access that begins at `now`. Returns its time in ns, multiplied by `scale` (RecordedMemory).
     uint64_t access(uint32_t number, uint32_t thread, uint64_t now, double scale = 1);

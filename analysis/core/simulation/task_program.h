@@ -60,7 +60,7 @@ struct Operation {
     bool is_work() const { return kind() == OpKind::kWork || kind() == OpKind::kOffCpu; }
     bool is_wait() const { return kind() == OpKind::kTaskwait || kind() == OpKind::kGroupEnd; }
     bool is_call() const { return kind() == OpKind::kBlocked && construct() == kInCall; }
-    // True if the operation concerns this task alone: neither its completion nor, for example, creations and waits.
+    // True if the operation concerns this task alone. Creations, waits, regions and the task's completion do not.
     bool is_own() const {
         switch (kind()) {
         case OpKind::kDetached:
@@ -151,7 +151,7 @@ struct TaskProgram {
     uint64_t n_unknown_dependences = 0; // tasks of a team of one whose depend clauses an older trace lacks
     uint64_t n_dependent_alone = 0; // tasks with the flag kDependent
     uint64_t n_supposed_waits = 0; // tasks of a team of one that are assumed to wait for their children
-    uint64_t blocked_ns = 0; // waits for locks without numbers, which the simulation repeats
+    uint64_t blocked_ns = 0; // waits for locks without numbers and for earlier iterations, which the simulation repeats
     uint64_t called_ns = 0; // in MPI calls and target constructs
     uint64_t off_cpu_ns = 0; // blocked time, part of the work
     uint64_t own_ns = 0; // work of implicit tasks outside of all constructs; other teams may divide or repeat it
@@ -160,7 +160,7 @@ struct TaskProgram {
     uint64_t preempted_ns = 0; // time off the processor because of preemption, left out of the work
 
     uint64_t work_ns() const;
-    uint64_t longest_hold_ns() const; // the longest total hold time of a lock
+    uint64_t longest_hold_ns() const; // work under the lock that tasks hold longest, in total
 };
 
 // Reads a whole trace. Fails on a damaged trace, with file and byte, and on a run without a trace.

@@ -156,8 +156,8 @@ std::vector<uint64_t> shared_works(const TaskProgram &program, const Instance &i
     if (has_chunks && kind != format::kWorkStaticLoop) return in_chunks(program, instance, n);
     const bool knows_iterations = std::ranges::any_of(iterations, [](uint64_t taken) { return taken != 0; });
     if (!knows_iterations) iterations.assign(iterations.size(), n);
-    // Under a static schedule with a chunk size, threads take chunks in turn, so all have equal shares of each part.
     if (!has_chunks) return in_blocks(instance, iterations, n);
+    // Under a static schedule with a chunk size, threads take chunks in turn, so all have equal shares of each part.
     std::vector<uint64_t> works(n);
     for (uint32_t thread = 0; thread < n; thread++) works[thread] = part_of(instance.work_ns(), thread, n);
     return works;

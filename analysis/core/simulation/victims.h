@@ -19,8 +19,8 @@ class Victims {
 public:
     Victims(const Policy &policy, const ReadyTasks &ready, uint32_t n_domains, Random &random);
     Victim choose(const Thread &thread);
-    // Chooses a queue at random among those with a task that is left at `arrival`: other threads are on their way to
-    // fewer tasks than the queue has, or arrive later.
+    // Chooses at random a queue that still has a task at `arrival`: fewer thieves are on their way to it than it has
+    // tasks, or the last of them arrives later.
     Victim choose_unclaimed(const Thread &thread, uint64_t arrival);
     // Draws the number of times that each of n_looking threads fails until one of them finds a task. The threads choose
     // queues at random.

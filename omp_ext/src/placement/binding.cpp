@@ -39,7 +39,7 @@ private:
         CpuSet made, replaced;
     };
     std::mutex mutex_;
-    std::vector<Binding> bindings_; // an entry for each domain or core, and each part of one that the program allows
+    std::vector<Binding> bindings_; // one for each domain or core, or the part of it that the program allows
 };
 
 OwnBindings &own_bindings() {
@@ -47,8 +47,7 @@ OwnBindings &own_bindings() {
     return *bindings;
 }
 
-// Returns the CPUs of the core of `domain` that belongs to the seat, or of all of `domain` if it has fewer cores than
-// workers.
+// Returns the CPUs of the seat's core in `domain`, or all CPUs of `domain` if it has fewer cores than workers.
 CpuSet core_of_seat(const CpuSet &domain, const Seat &seat, const Topology &topology) {
     std::vector<CpuSet> cores;
     for (const CpuSet &core : topology.cores)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The locality domains of this process: their number, CPUs, threads and distances, and the domain of memory. Read once
-// from hwloc, then without a lock. Knows nothing of tasks and queues.
+// The locality domains of this process: their number, CPUs, threads and distances, and the domain of memory. The first
+// call reads them from hwloc; later calls take no lock, except to find memory. Knows nothing of tasks and queues.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ int count();
 int of_calling_thread();
 
 // Chooses the calling thread's domain in a team, and returns it. The thread is number `worker` of `n_workers`, and the
-// region is nested in `level` - 1 other active regions. Binds an unbound thread if OMP_EXT_BIND allows it. Makes no
+// region is nested in `level` - 1 other regions. Binds an unbound thread if OMP_EXT_BIND allows it. Makes no
 // system call if the thread had the same place in its previous team.
 int settle_in_team(int worker, int n_workers, int level);
 

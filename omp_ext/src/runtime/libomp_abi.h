@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entry points of the LLVM OpenMP runtime that the library hooks, and the structures that compilers pass to them
-// (kmp.h and kmp_gsupport.cpp of LLVM; libgomp_g.h of gcc). For the libomp_*.cpp files; others use only is_in_runtime.
+// (kmp.h and kmp_gsupport.cpp of LLVM; libgomp_g.h of gcc). For the libomp_*.cpp files; others use only is_in_runtime
+// and call_of_region.
 //
 // Each hooked function is one jump through a pointer. The pointer first leads to a function that finds the runtime,
 // then to our function, or to the runtime's if the library does not schedule the program. In a process with several

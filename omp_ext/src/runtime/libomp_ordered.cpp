@@ -281,8 +281,8 @@ OMP_EXT_HOOK(void, __kmpc_end_ordered, (void *location, int32_t thread), (locati
     }
 }
 
-// gcc's code takes the first iterations when a loop begins, and further iterations when it has passed their turns. The
-// functions for both (_start, _next) call __kmpc_dispatch_next_8 or _8u.
+// gcc's code takes its first iterations when a loop begins, and the next ones after it has passed the turns of all
+// previous ones. The functions for both (_start, _next) call __kmpc_dispatch_next_8 or _8u.
 #define OMP_EXT_GOMP_ORDERED_LOOP(name, Value, parameters, arguments, stride)                                          \
     OMP_EXT_HOOK(bool, name##_start, parameters, arguments) {                                                          \
         begin_ordered(static_cast<uint64_t>(first), stride);                                                           \

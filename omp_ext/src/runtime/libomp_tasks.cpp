@@ -125,7 +125,7 @@ inline void set_up(Task &task, Worker &worker, uint16_t flags, void *location, s
     task->n_holds.store(1, std::memory_order_relaxed);
     task->proxy = nullptr;
     set_up(*task, worker, flags, location, block_bytes, shared_bytes, routine, code);
-    // The runtime may get the memory of a large block that is freed, so its address cannot identify a reused task.
+    // A large block is freed after use. The runtime may then get its address, which so cannot identify a reused task.
     if (__builtin_expect(n_lines > BlockPool::kMostLines, 0)) task->is_repeated = false;
     return task;
 }

@@ -21,7 +21,8 @@ int n_processors() {
     static const int n = [] {
         cpu_set_t set;
         CPU_ZERO(&set);
-        // Reads the process's mask, because threads may be bound already. Fails beyond 1024 CPUs; then all CPUs count.
+        // Reads the first thread's mask, because this thread may be bound already. Fails beyond 1024 CPUs; then all
+        // CPUs count.
         if (sched_getaffinity(getpid(), sizeof set, &set) != 0) return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
         return CPU_COUNT(&set);
     }();

@@ -386,7 +386,7 @@ void start_successor(void *context, Task *task) {
     }
 }
 
-// Ends the dependences of a task that this worker completed by its body, or that an event completed (null).
+// Releases the successors of a task that `worker` completed, or that an event completed (null).
 void release_successors(Worker *worker, Team &team, Task &task) {
     Starter starter{worker, team};
     if (!complete(task.node, start_successor, &starter, make_ready)) return;
@@ -404,8 +404,8 @@ void release_successors(Worker *worker, Team &team, Task &task) {
     add(worker.n_created, 1);
 }
 
-// Runs a new plain task in a team of one. Neither its parent nor its group counts it, because it is complete before they
-// can wait for it.
+// Runs a new plain task in a team of one. Neither its parent nor its group counts it, because it is complete before
+// they can wait for it.
 [[gnu::always_inline]] static inline void run_alone(Worker &worker, Task &task) {
     PlainExecution(worker, task).run();
     add(worker.n_created, 1);

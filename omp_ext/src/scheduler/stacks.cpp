@@ -58,7 +58,7 @@ size_t page_bytes() {
     return bytes;
 }
 
-// Reads "16M", "512" (KiB) or "64 k" as the runtime does. Returns 0 for anything else.
+// Reads a number of bytes: "16M", "512" (KiB), "64 k". Returns 0 for anything else.
 size_t parse_bytes(const char *text) {
     char *end = nullptr;
     const unsigned long long number = strtoull(text, &end, 10);

@@ -66,7 +66,7 @@ struct Task : QueueEntry {
     uint32_t n_created;
     uint32_t n_done_here; // children that completed inside this task
     // The other completed children, in the lower 32 bits. If kArmed is set, bits 32 to 62 are the awaited number. The
-    // child that reaches this number resumes the task, or releases a hold of a light task that has ended.
+    // child that reaches this number resumes the task, or releases a hold if the task has ended.
     std::atomic<uint64_t> n_done_elsewhere;
     // The reasons to keep a light task, or a descendant of one, in memory; 0 for other tasks. There is one hold
     //   - for the task itself
@@ -88,11 +88,11 @@ struct Task : QueueEntry {
         const void *code; // return address of the call that created it
         uint64_t counted_at; // time of creation, while `seen` is a counter; the counter knows the code
     };
-    uint32_t block_bytes, shared_bytes; // sizes that the compiler passed for a runtime task
+    uint32_t block_bytes, shared_bytes; // sizes that the compiler passed
 
     // Rarely used.
     int32_t (*destructors)(int32_t, void *);
-    Suspension *suspension; // while n_done_elsewhere is armed; null: a light task that ended before its children
+    Suspension *suspension; // while n_done_elsewhere is armed; null: the task ended before its children
     int n_begun; // calls that began the proxy task
     // Undeferred tasks: the worker's state before the task.
     int64_t outer_mark;

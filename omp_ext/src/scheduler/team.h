@@ -68,7 +68,7 @@ struct alignas(64) WorkerPlace {
     clockid_t processor_clock = CLOCK_THREAD_CPUTIME_ID; // clock of the thread
 };
 
-// The running task of a worker and its own counts. Used by its thread only.
+// The running task of a worker and its own counts. Used by its thread only, except throttle_threshold.
 struct alignas(64) WorkerState {
     Task *current = nullptr; // the running task
     int64_t mark = 0; // items of the deque from this number on are descendants of `current`

@@ -24,9 +24,8 @@ bool run_at_creation(Worker &worker, Task &task, bool may_run);
 // True if run_at_creation runs every child of the task's construct now.
 bool runs_at_creation(const Worker &worker, const Task &task);
 
-// Runs a task that a wait found, on top of the wait. Measures some of the tasks that other workers created. If these are
-// short, lets their creator measure its next tasks. While other threads keep its queue short, the creator would not
-// measure them otherwise.
+// Runs a task that a wait found, on top of the wait. Measures some of the tasks that other workers created. If these
+// are short, makes their creator measure its next tasks, which it would otherwise do only when its queue is full.
 void run_found(Worker &worker, Task &task);
 
 // Runs a new child of the current task, and measures it.

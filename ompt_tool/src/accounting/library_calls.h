@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI calls and target constructs. Each of the two has its own state. A call inside another belongs to the outer one.
-// If a call runs OpenMP code (an operation of a reduction, an error handler), the state ends at the first event of that
-// code. All functions are inline, because programs may make millions of short MPI calls.
+// MPI calls (state mpi) and target constructs (state offload). A call inside another belongs to the outer one. If a
+// call runs OpenMP code (an operation of a reduction, an error handler), its state ends at the code's first event. The
+// frequent functions are inline, because programs may make millions of short MPI calls.
 #pragma once
 
 #include "accounting/held_tasks.h"

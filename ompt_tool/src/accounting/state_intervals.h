@@ -110,8 +110,8 @@ inline void charge(ThreadState &thread, uint64_t ticks) {
         thread.region->slot->implicit_ticks += ticks;
 }
 
-// Lets the extension count light tasks itself. While a task is timed (see begin_timed), and in a pause, it reports every
-// event.
+// Lets the extension count light tasks itself, except in a pause and while a task is timed (see begin_timed): it then
+// reports every event.
 inline void switch_light_counters(ThreadState &thread) {
     thread.light_counters.then = (thread.work.is_timed | !thread.counting) ? recorder::kNever : thread.seen_switch;
 }

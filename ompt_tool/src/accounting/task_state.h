@@ -41,7 +41,7 @@ enum TaskFlag : uint16_t {
     // Three values have two meanings each: for different kinds of tasks, or before and after the start.
     kUncounted = 1024, // inline, on the stack while a pause began or ended: its begin and end are not counted
     kListed = 1024, // a part in the thread's table of parts
-    kInitial = 2048, // implicit, of a thread and not of a region
+    kInitial = 2048, // initial task outside of all regions
     kSubmitted = 2048, // untied, before the start: its first part has run and submitted the rest (see FirstPart)
     kHeldWait = 4096, // in a wait that the extension reported; the runtime's wait is a part of that wait
     kLight = 8192, // the runtime does not know it; the task below is the runtime's current task
@@ -61,9 +61,9 @@ enum TaskFlag : uint16_t {
 // A plain task touches only cache line 1. Tasks that wait, untied tasks and their parts also touch the begin of line 2.
 // The rest of lines 2 and 3 is for tasks with dependences.
 struct alignas(64) TaskState {
-    uint64_t id; // creating thread << 40 | counter; 0: in a pool; meaningless for inline tasks
-    // Time of its creation or, after a suspension, of its return to the queue. Parts: the task's start if the part is
-    // the first one, else 0.
+    uint64_t id; // creating thread << 40 | counter; 0: none; meaningless for inline tasks
+    // Time of its creation or, for a suspended untied task, of its return to the queue. Parts: the task's start if the
+    // part is the first one, else 0.
     uint64_t ready;
     uint64_t worked; // work since its start, including inline descendants; inline tasks: owner->worked at the start
     TaskState *below; // the task suspended under it on this thread; in a pool: the next free state
@@ -83,7 +83,7 @@ struct alignas(64) TaskState {
         uint32_t home; // before the start: 1 + the domain in which the extension placed it; 0: the runtime holds it
     };
 
-    uint64_t wait_begin; // while kWaiting; when suspended and on no stack, the id of the wait
+    uint64_t wait_begin; // while kWaiting: begin of the wait; if the task is then on no stack: id of `wait`
     format::WaitSlot *wait; // counts the wait, on the thread that runs the task
     // Completion time of a task with dependences, valid while `id` is unchanged. Detached tasks: end of their code.
     // Completed untied tasks without dependences: a time in their last part, before which all other parts ended.

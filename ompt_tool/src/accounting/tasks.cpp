@@ -231,12 +231,12 @@ void begin_new_creation(ThreadState &thread) {
 // ---------------------------------------------------------------- deferred tasks
 
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home) {
-    // Reads the clock only if no known time is close enough:
-    // - in the wrapper of a single creation, the wrapper's start is known
-    // - if the creator is untimed or its construct is_coarse, the start of a taskloop's wrapper is known; outside of
-    //   wrappers, the thread's last event, which may be a creation that read the clock
-    // A creation that begin_creation() may leave out reads the clock even if the construct is_coarse: a reader takes the
-    // time of an untimed creation from the create_span that follows, which would belong to another creation.
+    // Reads the clock only if no known time is close enough. The known time is
+    // - in the wrapper of a single creation, the start of the wrapper
+    // - if the creator is untimed or its construct is_coarse, the start of the taskloop's wrapper; outside of wrappers,
+    //   the thread's last event, which may be a creation that read the clock
+    // A creation that begin_creation() may leave out reads the clock even if the construct is_coarse. Otherwise readers
+    // would take its time from the create_span that follows, which belongs to another creation.
     TaskState *creator = thread.current;
     const bool wrapped = creator->creating && thread.wrapper.loop_task != creator;
     const bool left_out = !creator->creating && thread.creation.inline_period > 1;

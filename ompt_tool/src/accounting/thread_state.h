@@ -2,11 +2,11 @@
 // The state of one thread: its current task and creation, its regions, constructs and kernels, and its log.
 // recorder.cpp makes these states, and the files in accounting/ change them.
 //
-// Names of a parallel region, each with one owner:
-//   EnteredRegion            a thread's entry into one region, on that thread's stack; in memory
-//   format::RegionInstance   the region itself while it is open: its primary writes the entry, the other threads
-//                            count themselves in and raise last_arrival; in process.log
-//   format::PendingPart      a worker's gap in a region that it left before the region ended; in the header of its log
+// Types that describe a parallel region:
+//   EnteredRegion            a region that a thread is in, on that thread's stack; in memory
+//   format::RegionInstance   the region itself while it is open; its primary makes the entry, and all threads of the
+//                            team update it; in process.log
+//   format::PendingPart      a worker's last gap in a region that ended after the worker left; in the header of its log
 //   format::RegionSlot       the sums of a thread over all regions of one construct; in its log
 //   RegionRow                a RegionSlot in nanoseconds; made by the reader
 #pragma once
@@ -105,7 +105,7 @@ struct EnteredRegion {
     uint64_t begin;
     const void *address; // return address of the call that began the region; null unless this thread leads it
     format::LoopSlot *loop; // the last loop that the implicit task left, until the next barrier ends
-    uint64_t loop_end;   // time at which the task left the loop
+    uint64_t loop_end; // time at which the task left the loop
     uint64_t loop_ticks; // its time in the loop
     uint64_t last_barrier_end; // time at which the barrier at the region's end ended for the primary; 0: not yet
     uint32_t construct;
@@ -151,7 +151,7 @@ struct Announcement {
     const void *address;
 };
 
-// Return addresses of the program's calls to our wrappers. OMPT reports an address in the wrapper in their place.
+// Return addresses of the program's calls to our wrappers. OMPT itself reports addresses in the wrappers.
 struct Wrapper {
     bool is_open; // a wrapped creation is under way, in the current task or in one below it
     const void *address; // return address of the wrapped creation, until it is reported
@@ -165,7 +165,7 @@ struct Wrapper {
 
 // The last creation that read the clock. The cost of a creation is at most the time to the same task's next creation.
 struct PreviousCreation {
-    const TaskState *creator; // null if an event followed
+    const TaskState *creator; // null: another event followed
     uint64_t time;
 };
 
@@ -291,7 +291,7 @@ struct EventState {
     const volatile perf_event_mmap_page *sample_ring; // see has_samples()
     uint32_t random;
     uint32_t traced_wait; // construct of the last recorded place of waits (trace_place)
-    uint64_t exit_ticks; // kExitNanoseconds
+    uint64_t exit_ticks; // kExitNanoseconds in ticks
 };
 
 // Other threads return tasks to the pool and read last_ended at any time. When recording ends, another thread completes
@@ -305,8 +305,8 @@ struct SharedState {
     Samples samples;
 };
 
-// Used by the owner only, with one exception: on other threads, the extension may read `light_counters.code` of
-// constructs.
+// Used by the owner only, with two exceptions: counted tasks may be reported on other threads, which then read
+// `creator` and `light_counters.code` of their construct; stop() reads the states of all threads.
 struct OwnState {
     ConstructTable constructs;
     PlaceTable places;

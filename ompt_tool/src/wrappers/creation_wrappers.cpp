@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wrappers of the runtime functions that create tasks. They measure each creation (begin_creation, end_creation). OMPT
 // reports the task during the call. The wrappers work only if this library is preloaded or linked. While nothing is
-// recorded, they measure nothing. No other file has these signatures (LLVM's kmp.h, kmp_gsupport.cpp; libgomp's
-// libgomp_g.h).
+// recorded, they measure nothing. No other file of the tool has these signatures (LLVM's kmp.h, kmp_gsupport.cpp;
+// libgomp's libgomp_g.h).
 #include "wrappers/creation_wrappers.h"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ int max_priority() {
     return most;
 }
 
-// Holds the priority of `task` while the runtime creates it, or creates tasks like it.
+// Holds the priority of `task` while the runtime creates this task, or a taskloop's tasks from this pattern.
 struct HeldPriority {
     HeldPriority(ThreadState *its_thread, const void *task) : thread(its_thread), outer(thread->wrapper.priority) {
         thread->wrapper.priority = 0;
@@ -95,7 +95,7 @@ struct MeasuredCreation {
     const void *outer_address;
 };
 
-// Measures a taskloop, which creates many tasks. All of them are children of the current task.
+// Measures a taskloop, which creates many tasks. Its return address applies to all creations by the current task.
 struct MeasuredTaskloop {
     MeasuredTaskloop(ThreadState *its_thread, const void *address, const void *task = nullptr)
         : thread(its_thread), priority(its_thread, task) {

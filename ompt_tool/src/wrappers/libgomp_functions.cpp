@@ -29,7 +29,7 @@ template <typename Function>
     return reinterpret_cast<Function *>(function);
 }
 
-// True if a program of gcc runs on an LLVM runtime. Programs of other compilers expect what their runtime does.
+// True if a program of gcc runs on an LLVM runtime. Programs of other compilers expect their own runtime's behaviour.
 bool is_gcc_program() {
     static const bool is_one = ompass::runs_on_preloaded_runtime();
     return is_one;
