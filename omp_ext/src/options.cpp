@@ -87,7 +87,8 @@ Options read_options() {
     read.statistics = read_switch(say, "OMP_EXT_STATISTICS", 0) != 0;
     read.spin_ns = read_spin_ns(read.spin_ns);
     const char *throttling = environment("KMP_ENABLE_TASK_THROTTLING"); // the runtime warns of invalid values
-    read.throttle = !throttling || (strcmp(throttling, "0") != 0 && strncasecmp(throttling, "f", 1) != 0);
+    for (const char *no : {"0", "false", ".false.", "f", ".f.", "no", "n", "off", "disabled"})
+        if (throttling && strcasecmp(throttling, no) == 0) read.throttle = false;
     return read;
 }
 

@@ -187,6 +187,11 @@ void initialize() { map(); }
 
 int count() { return map().n; }
 
+int n_processors() {
+    static const int n = std::max(cpus_at_start().size(), 1);
+    return n;
+}
+
 int of_calling_thread() {
     if (joined.domain >= 0) return joined.domain;
     const int cpu = sched_getcpu();

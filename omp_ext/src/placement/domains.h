@@ -18,6 +18,9 @@ void initialize();
 // Returns the number of domains, at least 1.
 int count();
 
+// Returns the number of CPUs that the process could use when the library was loaded, at least 1.
+int n_processors();
+
 // Returns the calling thread's domain in its latest team, or else the domain of its current CPU; 0 if unknown.
 int of_calling_thread();
 

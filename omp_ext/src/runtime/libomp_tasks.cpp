@@ -431,7 +431,7 @@ static void wait_in_the_runtime(void *location, int32_t thread, int32_t n, const
     notify(&omp_ext_observer::task_starts, static_cast<void *>(nullptr), int{present_worker()->domain}, OMP_EXT_FOUND);
     real___kmpc_omp_task_with_deps()(location, thread, block, n, first, n_more, more);
     // Each yield to a program that computes takes milliseconds; a helper thread of the runtime needs less.
-    const int64_t first_yield_ns = now_ns() + (n_processors() > 1 ? kHelperNs : 0);
+    const int64_t first_yield_ns = now_ns() + (domains::n_processors() > 1 ? kHelperNs : 0);
     while (!is_done.load(std::memory_order_acquire)) {
         real___kmpc_omp_taskyield()(location, thread, 0);
         if (now_ns() >= first_yield_ns) sched_yield();

@@ -23,7 +23,7 @@ enum : int32_t { kNoSchedule = 0, kGrainsize = 1, kNumTasks = 2 };
 inline Division divide(uint64_t n_iterations, int32_t schedule, uint64_t parameter, bool is_strict, int n_threads) {
     if (schedule == kGrainsize && parameter > 0) {
         if (is_strict) {
-            const uint64_t n_chunks = (n_iterations + parameter - 1) / parameter;
+            const uint64_t n_chunks = n_iterations / parameter + (n_iterations % parameter != 0);
             return {n_chunks, parameter, 0, n_iterations - (n_chunks - 1) * parameter};
         }
         parameter = n_iterations / parameter; // rounded down: no chunk is smaller than the grainsize

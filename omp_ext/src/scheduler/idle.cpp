@@ -9,24 +9,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "placement/domains.h"
+
 namespace omp_ext {
 
 int64_t now_ns() {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
-}
-
-int n_processors() {
-    static const int n = [] {
-        cpu_set_t set;
-        CPU_ZERO(&set);
-        // Reads the first thread's mask, because this thread may be bound already. Fails beyond 1024 CPUs; then all
-        // CPUs count.
-        if (sched_getaffinity(getpid(), sizeof set, &set) != 0) return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-        return CPU_COUNT(&set);
-    }();
-    return n;
 }
 
 namespace {
@@ -137,7 +127,7 @@ void wake_for_task(Team &team, int domain) {
     if (inside && n_awake_inside == 0) return wake(*inside);
     // A searching thread will find the task, and wake the next thread.
     if (team.n_searching.load(std::memory_order_relaxed) > 0) return;
-    if (n_awake >= n_processors() && !has_no_helper(team)) return;
+    if (n_awake >= domains::n_processors() && !has_no_helper(team)) return;
     if (inside)
         wake(*inside);
     else if (outside && !team.is_strict())

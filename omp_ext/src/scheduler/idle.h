@@ -15,9 +15,6 @@ namespace omp_ext {
 
 int64_t now_ns();
 
-// Returns the number of threads of this process that can run at once.
-int n_processors();
-
 // One wait of one thread.
 class Idle {
 public:

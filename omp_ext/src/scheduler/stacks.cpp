@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/context/detail/fcontext.hpp>
+#include <cctype>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <pthread.h>
 #include <sched.h>
 #include <strings.h>
@@ -48,6 +50,7 @@ constexpr size_t kLeastBytes = size_t{64} << 10; // more than kKeptBytes
 constexpr int kMaxStacks = 20'000;
 constexpr size_t kSlabBytes = size_t{64} << 20, kMostPerSlab = 16; // bytes and stacks mapped at once
 constexpr int kManyStacks = 1024; // a thread with this many stacks in use trims when its region ends
+constexpr size_t kMostBytes = size_t{1} << 40; // of a stack
 constexpr int64_t kTrimEveryNs = 100'000'000;
 constexpr size_t kKeptBytes = size_t{32} << 10; // bytes kept of an idle stack that was needed since the last trim
 
@@ -58,33 +61,27 @@ size_t page_bytes() {
     return bytes;
 }
 
-// Reads a number of bytes: "16M", "512" (KiB), "64 k". Returns 0 for anything else.
-size_t parse_bytes(const char *text) {
+// Reads a number of bytes: "16M", "64 k". `unit`: the unit of a number without one. Returns 0 for anything else.
+size_t parse_bytes(const char *text, char unit) {
     char *end = nullptr;
     const unsigned long long number = strtoull(text, &end, 10);
-    if (end == text || number == 0 || number > (1ull << 40)) return 0;
+    if (end == text) return 0;
     while (*end == ' ') end++;
-    switch (*end) {
-    case 'b':
-    case 'B': return number;
-    case '\0':
-    case 'k':
-    case 'K': return number << 10;
-    case 'm':
-    case 'M': return number << 20;
-    case 'g':
-    case 'G': return number << 30;
-    default: return 0;
-    }
+    if (*end) unit = *end++;
+    const char *const units = "BKMG", *found = strchr(units, toupper(static_cast<unsigned char>(unit)));
+    if (*end || !found) return 0;
+    const auto shift = 10 * static_cast<unsigned>(found - units);
+    return number <= kMostBytes >> shift ? number << shift : 0;
 }
 
-// Returns the stack size in whole pages: OMP_EXT_STACKSIZE, OMP_STACKSIZE or KMP_STACKSIZE, else the runtime's default.
+// Returns the stack size in whole pages: OMP_EXT_STACKSIZE, else that of the runtime's threads. As in the runtime, a
+// number without a unit is in bytes in KMP_STACKSIZE, and in KiB elsewhere.
 size_t read_stack_bytes() {
-    for (const char *name : {"OMP_EXT_STACKSIZE", "OMP_STACKSIZE", "KMP_STACKSIZE"}) {
+    for (const char *name : {"OMP_EXT_STACKSIZE", "KMP_STACKSIZE", "GOMP_STACKSIZE", "OMP_STACKSIZE"}) {
         const char *text = environment(name);
         if (!text || !*text) continue;
-        if (const size_t bytes = parse_bytes(text))
-            return (std::clamp(bytes, kLeastBytes, size_t{1} << 40) + page_bytes() - 1) & ~(page_bytes() - 1);
+        if (const size_t bytes = parse_bytes(text, strcmp(name, "KMP_STACKSIZE") == 0 ? 'B' : 'K'))
+            return (std::clamp(bytes, kLeastBytes, kMostBytes) + page_bytes() - 1) & ~(page_bytes() - 1);
         if (strncasecmp(name, "OMP_EXT", 7) == 0)
             say("OMP_EXT_STACKSIZE=%s is not understood; valid values: a number with B, K, M or G. Using the "
                 "runtime's size.",

@@ -111,8 +111,8 @@ void assign_homes(Team &team) {
 } // namespace
 
 Team::Team(const void *its_key, int n)
-    : key(its_key), n_workers(n), n_surplus(n > n_processors() ? n - n_processors() : 0),
-      takes_turns(n_surplus > 0 && domains::n_distinct() > n_processors()), workers(make_array<Worker>(n)),
+    : key(its_key), n_workers(n), n_surplus(n > domains::n_processors() ? n - domains::n_processors() : 0),
+      takes_turns(n_surplus > 0 && domains::n_distinct() > domains::n_processors()), workers(make_array<Worker>(n)),
       domain_queues(make_array<DomainQueues>(domains::count())) {
     for (int i = 0; i < n; i++) {
         workers[i].team = this;

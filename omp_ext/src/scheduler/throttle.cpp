@@ -112,7 +112,8 @@ void note_runs(Worker &worker, const void *code, uint32_t n_tasks, uint64_t n_de
     pace.n_tasks += n_tasks;
     if (pace.n_tasks < pace.batch) return;
     const int64_t now = now_ns();
-    const bool are_short = now - pace.start_ns < pace.n_tasks * kShortNs && pace.n_descendants == 0;
+    const int64_t longest_ns = worker.table ? kShortWaitingNs : kShortNs; // with a table, the tasks have dependences
+    const bool are_short = now - pace.start_ns < pace.n_tasks * longest_ns && pace.n_descendants == 0;
     pace.short_constructs = pace.constructs;
     if (pace.is_probe) pace.n_hints_to_skip = are_short ? 0 : std::min(2 * pace.n_hints_to_skip + 1, kMostHintsToSkip);
     // The thread may have lost its processor for a while. So a few more tasks decide.
