@@ -358,6 +358,9 @@ def test_sampled_stacks_open_by_click_and_by_keys(browser: Browser, tmp_path: Pa
     for key in ("ArrowDown", "ArrowRight", "Enter"):
         visit.page.keyboard.press(key)
     assert flame.locator(".group", has_text="main; x").count() == 0
+    flame.locator("button", has_text="All").press("Enter")
+    assert flame.locator(".group", has_text="main; x").count() == 1
+    outer.click()
     visit.page.keyboard.press("Escape")
     assert flame.locator(".group", has_text="main; x").count() == 1
     with visit.page.expect_download() as download:

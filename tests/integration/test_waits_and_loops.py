@@ -242,6 +242,17 @@ def check_fortran_loops(seen: Reported) -> None:
 
 
 @MODES
+def test_the_last_of_many_predecessors_makes_a_task_ready(mode: str, record: Record) -> None:
+    def check(run: Any) -> None:
+        report = plain(run_report(collect(check_sound(run.run_dir))))
+        waiting = min(report["constructs"], key=lambda task: task["tasks"])
+        assert waiting["tasks"] == 3
+        assert waiting["ready_max_ns"] < 20 * MS, "the longest predecessor takes 40 ms"
+
+    in_a_calm_moment(lambda: record("waits/many_predecessors.c", mode=mode, preload=True), check)
+
+
+@MODES
 def test_tasks_that_divide_a_large_taskloop_belong_to_its_construct(
     toolchain: Toolchain, mode: str, record: Record
 ) -> None:

@@ -263,3 +263,9 @@ def test_repeated_ranks_and_runs_without_rank_are_jobs_of_their_own(tmp_path: Pa
     assert jobs_of(repeated) == [(repeated[0],), (repeated[1],)]
     single = [rank_content(tmp_path, None, work_ms=100, start_ms=k, name=f"s{k}.ompass") for k in range(2)]
     assert jobs_of(single) == [(single[0],), (single[1],)]
+
+
+def test_a_run_without_a_rank_takes_no_ranks_into_its_job(tmp_path: Path) -> None:
+    single = rank_content(tmp_path, None, work_ms=100, name="s.ompass")
+    ranks = [rank_content(tmp_path, k, work_ms=100, start_ms=1 + k) for k in range(2)]
+    assert jobs_of([single, *ranks]) == [(single,), tuple(ranks)]

@@ -13,13 +13,14 @@ from made_runs import MS, construct, definition, made_run, team
 from ompass.figures.schedule import who_ran_whose
 from ompass.jobs.content import job_of_reports
 from ompass.metrics.facts import Finding
-from ompass.model import Run
+from ompass.model import OUTSIDE, Run
 from ompass.page.assemble import RunPart, html_report
 from ompass.page.excerpts import Excerpts, Sources
-from ompass.page.markup import Markup, element, prose
+from ompass.page.markup import Markup, element, prose, table
 from ompass.page.pictures import MOST_BARS, area, bars
 from ompass.reports.content import collect
 from ompass.reports.job import printed_job_report
+from ompass.reports.model import Column, Figure, Kind, Table
 from ompass.samples.content import SampleContent
 from ompass.samples.metrics import Line, LocatedSample, Owner
 from ompass.simulation.stored import StoredAdvice, StoredChange
@@ -54,6 +55,19 @@ def test_the_page_has_every_section() -> None:
     page = html_report([RunPart(collect(run()))])
     for title in ("Findings", "Where the thread-time went", "Parallel regions", "Task constructs by cost"):
         assert f"<h3>{title}</h3>" in page
+
+
+def test_the_page_states_the_part_of_the_run_in_regions() -> None:
+    assert "100% in parallel regions" in html_report([RunPart(collect(run()))])
+    without = made_run(team(OUTSIDE, [{"work_ns": 100 * MS}]), wall_ns=100 * MS)
+    assert "0.0% in parallel regions" in html_report([RunPart(collect(without))])
+
+
+def test_figures_in_words_are_sorted_by_their_numbers() -> None:
+    shown = Table.of("t", (Column("", "change", Kind.FIGURE),), [])
+    rows = tuple((Figure(text, order),) for text, order in (("+3.0%", 0.03), ("12 times", 11.0)))
+    page = str(table(replace(shown, rows=rows)))
+    assert 'data-key="0.03"' in page and 'data-key="11.0"' in page
 
 
 def test_the_page_has_no_external_resources() -> None:

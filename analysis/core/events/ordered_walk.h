@@ -29,7 +29,7 @@ public:
 
     Problem run() {
         for (Walk &walk : walks_) {
-            if (walk.advance()) queue_.push({walk.now(), &walk});
+            enqueue(walk);
             if (Problem problem = walk.problem()) return problem;
         }
         while (!queue_.empty()) {
@@ -69,6 +69,10 @@ private:
     bool is_met(Walk &walk) {
         const Precondition needed = walk.precondition();
         return needed.kind == Precondition::kNone || observer_.is_met(walk, needed);
+    }
+
+    void enqueue(Walk &walk) {
+        if (walk.advance()) queue_.push({walk.now(), &walk});
     }
 
     // Queues the held walks whose precondition now holds.
