@@ -372,7 +372,7 @@ enum OpenState : uint32_t {
     kOpenNone = 0, // outside every region, or not recorded
     kOpenWork = 1,
     kOpenGap = 2, // in a wait, running nothing
-    kOpenFork = 3, // between the start or end of a region and the implicit task
+    kOpenFork = 3, // between the start or end of a region and the implicit task, or waiting for a lock
     kOpenCall = 4 // in an MPI call or a target construct
 };
 

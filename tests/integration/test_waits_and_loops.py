@@ -7,6 +7,8 @@ bounds, because the machine may be busy. test_known_answers.py checks exact stat
 
 from __future__ import annotations
 
+import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -239,6 +241,26 @@ def check_fortran_loops(seen: Reported) -> None:
     (critical,) = (wait for wait in seen.report["waits"] if wait["kind"] == "critical")
     assert critical["count"] == 20
     assert abs(critical["line"] - seen.lines["critical"]) <= 1, "flang gives it the line of the loop"
+
+
+@MODES
+def test_a_wait_for_a_lock_that_never_ends_is_no_work(
+    mode: str, compile_program: CompileProgram, libompass: Path, default_toolchain: Toolchain, tmp_path: Path
+) -> None:
+    program = compile_program("waits/held_lock.c", default_toolchain)
+    run_dir = tmp_path / "killed.ompass"
+    settings = {"OMP_TOOL_LIBRARIES": str(libompass), "OMPASS_DIR": str(run_dir), "OMPASS_MODE": mode}
+    environment = default_toolchain.run_environment(settings)
+    with subprocess.Popen([str(program)], env=environment, stdout=subprocess.PIPE) as process:
+        assert process.stdout and process.stdout.readline() == b"waits\n"
+        time.sleep(0.5)
+        process.kill()
+    profile = _core.read_profile(str(run_dir))
+    if mode == "trace":
+        check_accounts_agree(profile, _core.replay_trace(str(run_dir)))
+    waiting = next(row for row in profile.regions if row.thread == 1 and row.level)
+    assert waiting.sync_ns > 400 * MS
+    assert waiting.work_ns < 50 * MS
 
 
 @MODES

@@ -13,7 +13,7 @@ enum class Activity : uint8_t {
     kUnknown, // outside every region, or not recorded
     kWork, // runs the current task
     kWait, // waits in the current task, and runs nothing
-    kFork, // is between the start or end of a region and its implicit task
+    kFork, // is between the start or end of a region and its implicit task, or waits for a lock
     kCall // is in an MPI call or a target construct
 };
 

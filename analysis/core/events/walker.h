@@ -716,12 +716,13 @@ private:
     void ask_for_lock() {
         observer_.asked_for_lock(*this, record_.argument);
         close_interval(now());
+        if (context_.activity == Activity::kWork) context_.activity = Activity::kFork;
     }
     void get_lock() {
         const uint64_t asked = context_.mark;
         const Activity activity = std::exchange(context_.activity, Activity::kWork); // gaps of a wait exclude locks
         charge(State::kSync, now());
-        context_.activity = activity;
+        if (activity != Activity::kFork) context_.activity = activity;
         last_gap_ = {0, now() - asked, now() - asked > exit_ticks_};
         observer_.got_lock(*this, format::mutex_kind(record_.argument), asked);
     }

@@ -252,6 +252,8 @@ void begin_gap(ThreadState &thread) {
 
 void begin_lock(ThreadState &thread, uint32_t kind, const void *address, uint64_t now) {
     close_open(thread, now);
+    // If the run ends in this wait, the open interval is sync.
+    if (thread.header->open_state == format::kOpenWork) open_interval(thread, format::kOpenFork);
     thread.previous.creator = nullptr;
     thread.lock = &thread.places.wait(place_of_call(thread, address), format::mutex_wait(kind));
     if (thread.tracing) {
@@ -264,6 +266,7 @@ void end_lock(ThreadState &thread, uint32_t kind, uint64_t lock, uint64_t now) {
     const uint64_t ticks = now - thread.header->mark;
     thread.region->slot->lock_ticks += ticks;
     close_interval(thread, State::kSync, now);
+    if (thread.header->open_state == format::kOpenFork) open_interval(thread, format::kOpenWork);
     const uint32_t before = lock ? take_over(thread, lock) : 0;
     const bool is_long = ticks > thread.exit_ticks;
     if (before && thread.tracing && is_long) thread.log.untimed(format::kWaitedFor, before);
