@@ -115,6 +115,12 @@ def test_many_runs_are_tested() -> None:
     assert rounds_p(equal, [t * 1.01 for t in equal]) < 1e-6
 
 
+def test_a_zero_on_one_side_changes_the_scale_of_both() -> None:
+    before = [0, *range(1_000_010, 1_000_100, 10)]
+    after = [t + 5 - 10 * (k % 2) for k, t in enumerate(before)]
+    assert rounds_p(before, after) > 0.05
+
+
 @given(pairs)
 def test_the_ratio_of_rounds_is_the_median_of_means_of_two_rounds(rounds: list[tuple[int, int]]) -> None:
     before, after = zip(*rounds, strict=True)

@@ -42,8 +42,7 @@ class Ratio:
 
 def rounds_p(before: Sequence[float], after: Sequence[float]) -> float:
     """Returns the two-sided p-value of rounds. Raises ValueError if a side has more times."""
-    # Rounded, because logarithms of equal ratios may differ in their last bits.
-    differences = [round(b - a, 12) for a, b in zip(_scaled(before), _scaled(after), strict=True)]
+    differences = _differences(before, after)
     ranks = _doubled_ranks([abs(d) for d in differences])
     # Rounds without a difference support neither side.
     ranks = [0 if d == 0 else rank for d, rank in zip(differences, ranks, strict=True)]
@@ -100,9 +99,12 @@ def adjusted_for_many(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _scaled(values: Sequence[float]) -> list[float]:
-    """Returns the logarithms if all values are positive; else the values themselves."""
-    return [math.log(value) for value in values] if all(value > 0 for value in values) else list(values)
+def _differences(before: Sequence[float], after: Sequence[float]) -> list[float]:
+    """Returns the difference of the logarithms in each round; of the values, if one has no logarithm."""
+    if not all(value > 0 for value in (*before, *after)):
+        return [b - a for a, b in zip(before, after, strict=True)]
+    # Rounded, because logarithms of equal ratios may differ in their last bits.
+    return [round(math.log(b) - math.log(a), 12) for a, b in zip(before, after, strict=True)]
 
 
 def _ratio(shifts: Sequence[float], most: int) -> Ratio:
