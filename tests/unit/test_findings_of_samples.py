@@ -139,6 +139,23 @@ def test_chunks_are_too_small_if_the_runtime_takes_a_tenth_of_the_time() -> None
     assert all(f.kind != "small_chunks" for f in findings(chunked(998, 998), samples=many))
 
 
+@pytest.mark.parametrize(
+    ("n_chunks", "n_iterations", "each", "cure"),
+    [
+        (1600, 128_000, "80 iterations", "use schedule(static)"),
+        (12_800, 128_000, "10 iterations", "raise the chunk to about 13"),
+        (1600, 400, "1 iteration", "raise the chunk to about 2"),
+    ],
+)
+def test_the_recommended_chunk_is_larger_than_the_present_one(
+    n_chunks: int, n_iterations: int, each: str, cure: str
+) -> None:
+    run = chunked(n_chunks, n_iterations)
+    found = the(run, "small_chunks", samples=sampled(library=RUNTIME, n=50))
+    assert f"({each} each)" in found.because
+    assert found.cure.startswith(cure)
+
+
 def test_without_samples_only_very_short_chunks_are_too_small() -> None:
     assert problems(chunked(500_000, 500_000)) == ["small_chunks"]
     assert problems(chunked(300_000, 300_000)) == []

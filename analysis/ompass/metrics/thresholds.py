@@ -269,6 +269,9 @@ SHORT_CHUNK_NS: Final = 500
 TARGET_CHUNK_NS: Final = 20_000
 """The recommended length of a chunk: then getting it takes less than 3%."""
 
+CHUNKS_TO_KEEP: Final = 64
+"""The recommended chunk leaves this many chunks in each instance of a loop, so that threads still balance."""
+
 COPYING_CREATE_NS: Final = 3_000
 """A creation takes less than a microsecond unless it copies data."""
 

@@ -133,6 +133,7 @@ def small_chunks(facts: Facts) -> Iterator[Evidence]:
         return
     part = _part(facts, lambda sample: sample.library == RUNTIME and sample.owner.kind == "implicit")
     chunk_ns = loop.time_ns / loop.n_chunks
+    chunk = max(loop.n_iterations / loop.n_chunks, 1.0)
     if part.n >= thresholds.LEAST_SAMPLES:
         lost_ns = min(part.lost_ns(facts), loop.time_ns)
     else:
@@ -142,12 +143,12 @@ def small_chunks(facts: Facts) -> Iterator[Evidence]:
     each = duration(lost_ns / loop.n_chunks)
     yield evidence(
         f"threads got {count(loop.n_chunks)} chunks of this {loop.kind} "
-        f"({plural(round(loop.n_iterations / loop.n_chunks), 'iteration')} each), one every "
+        f"({plural(round(chunk), 'iteration')} each), one every "
         f"{duration(chunk_ns)}; the runtime took {each} for each: "
         f"{percent(facts.breakdown.share(lost_ns))} of the thread-time",
         lost_ns,
         loop.construct,
-        cure=_larger_chunks(loop.n_iterations, loop.n_chunks, loop.n_led, chunk_ns),
+        cure=_larger_chunks(chunk, chunk_ns, share(loop.n_iterations, loop.n_led)),
         chunks=loop.n_chunks,
         chunk_ns=chunk_ns,
         cost_per_chunk_ns=lost_ns / loop.n_chunks,
@@ -155,11 +156,15 @@ def small_chunks(facts: Facts) -> Iterator[Evidence]:
     )
 
 
-def _larger_chunks(n_iterations: int, n_chunks: int, n_led: int, chunk_ns: float) -> str:
-    """Returns the cure: a chunk with some microseconds of work."""
-    each = max(n_iterations / n_chunks, 1.0)
-    wanted = max(round(each * thresholds.TARGET_CHUNK_NS / max(chunk_ns, 1.0)), 2)
-    wanted = min(wanted, max(round(n_iterations / max(n_led, 1) / 64), 2))
+def _larger_chunks(chunk: float, chunk_ns: float, n_iterations: float) -> str:
+    """Returns the cure: a chunk with some microseconds of work; a static schedule if chunks are few.
+
+    `chunk`: present iterations in a chunk; `n_iterations`: iterations in an instance of the loop.
+    """
+    wanted = round(chunk * thresholds.TARGET_CHUNK_NS / max(chunk_ns, 1.0))
+    wanted = max(min(wanted, round(n_iterations / thresholds.CHUNKS_TO_KEEP)), 2)
+    if wanted <= chunk:
+        return "use schedule(static)"
     return (
         f"raise the chunk to about {count(wanted)} iterations, as in schedule(dynamic, {wanted}), or use "
         "schedule(static)"
