@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import tarfile
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -17,9 +18,12 @@ import pytest
 from made_traces import Body, Locked, Schedule, Spawn, Wait, Work, write_trace
 from ompass.simulation import trial
 from ompass.simulation.advice import AdviceContent, Change, advise, ranked
+from ompass.simulation.machine import read_machine
+from ompass.simulation.reader import MOST_THREADS, read_task_program
 from ompass.simulation.report import advice_report
-from ompass.simulation.trial import Way
+from ompass.simulation.trial import Trial, Way
 
+GOLDEN = Path(__file__).resolve().parent.parent / "golden"
 MS = 1_000_000
 
 
@@ -55,6 +59,15 @@ def test_advice_on_a_large_program_tries_fewer_values_with_the_same_result(
         assert all(walls[tried.value] == tried.wall_ns for tried in other.tried), "the same runs"
     assert [one.kind for one in less.changes] == [one.kind for one in whole.changes]
     assert less.causal[0].gain == whole.causal[0].gain
+
+
+def test_advice_simulates_no_more_threads_than_possible(tmp_path: Path) -> None:
+    path = write_trace(tmp_path / "made.ompass", Schedule((Spawn((Work(MS),)),) * 4, 2))
+    assert advise(path, threads=MOST_THREADS).threads == MOST_THREADS
+    with tarfile.open(GOLDEN / "loops.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    loops = Trial(read_task_program(tmp_path / "loops.ompass"), read_machine(), MOST_THREADS // 4, None)
+    assert loops.limit_of(loops.base.wall_ns)[0] in ("chain", "memory")
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 13, 30])

@@ -86,6 +86,7 @@ def test_a_check_accepts_packed_runs_and_folders_with_them(run: Path, tmp_path: 
         ("validate", "RUN"),
         ("krd", "RUN"),
         ("latency", "RUN"),
+        ("simulate", "RUN", "--json"),
         ("dump", "RUN", "--limit", "20"),
         ("query", "RUN", "SELECT * FROM constructs"),
         ("compare", "RUN", "RUN", "--json"),

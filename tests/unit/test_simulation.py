@@ -37,6 +37,7 @@ from ompass._core import SimulatedRun, TaskProgram
 from ompass.commands.main import application
 from ompass.errors import NothingToShowError, OmpassError, UsageError
 from ompass.readers.run import event_kinds, read_events
+from ompass.simulation import runs
 from ompass.simulation.advice import advise, middle_of_shortest
 from ompass.simulation.calibration import as_toml, costs_from, recording_from
 from ompass.simulation.machine import MACHINES, Machine, Recording, find_machine, read_machine
@@ -49,6 +50,7 @@ from ompass.simulation.reader import (
     run_simulation,
     task_shapes,
 )
+from ompass.simulation.refusals import Doubt
 from ompass.simulation.report import advice_report
 from ompass.simulation.runs import predict, simulate
 from ompass.topology import recorded_topology, synthetic_topology
@@ -570,6 +572,30 @@ def test_a_directory_that_appears_meanwhile_is_not_overwritten(tmp_path: Path) -
     with pytest.raises(UsageError) as raised:
         simulate(path, record=path)
     assert raised.value.why == "File exists"
+
+
+def test_a_refused_simulation_leaves_no_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_trace(tmp_path / "made.ompass", Schedule(fib(5), 2))
+    out = tmp_path / "out.ompass"
+    monkeypatch.setattr(runs, "refusal", lambda *_: Doubt(1.0, "reason", "cure"))
+    assert "does not predict 4 threads" in error_of(call("simulate", path, "-t", "4", "--record", out))
+    assert not out.exists()
+    again = call("simulate", path, "-t", "1", "--record", out, "--anyway")
+    assert "Doubtful for 1 thread, because reason" in " ".join(again.output.split())
+    assert out.is_dir()
+
+
+def test_speedups_do_not_depend_on_the_order_of_the_numbers_of_threads(tmp_path: Path) -> None:
+    path = write_trace(tmp_path / "made.ompass", Schedule(fib(5), 2))
+    rising, falling = (
+        {
+            (one.policy, one.threads): one.speedup
+            for one in simulate(path, threads=threads, policies=RECORDABLE).predictions
+        }
+        for threads in ([1, 2, 4], [4, 2, 1])
+    )
+    assert falling == rising
+    assert None not in rising.values()
 
 
 # ---------------------------------------------------------------- commands

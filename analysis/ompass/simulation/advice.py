@@ -160,7 +160,7 @@ def _candidates(trial: Trial, run: Run, resolver: Resolver) -> Iterator[Candidat
     yield from order_changes(trial, run)
     yield from without_atomics(trial, findings)
     more = 2 * trial.threads
-    if trial.machine.topology is None or more <= len(trial.machine.topology.cpus):
+    if more <= trial.machine.most_threads:
         change, way = trial.best(
             "threads", None, {more: Way(options={"threads": more})}, at_most=not trial.base.levels
         )

@@ -145,14 +145,17 @@ class Machine:
         of_recording = min(max(factor, 1 / _SLOWER), _SLOWER)
         return replace(self.with_costs(factor), recording=self.recording.scaled(of_recording))
 
+    @property
+    def most_threads(self) -> int:
+        """The largest number of threads that the machine can simulate."""
+        return min(len(self.topology.cpus), MOST_THREADS) if self.topology else MOST_THREADS
+
     def check_threads(self, threads: int) -> None:
         """Raises UsageError if the machine has too few hardware threads."""
-        n_cpus = len(self.topology.cpus) if self.topology else MOST_THREADS
-        if not 1 <= threads <= min(n_cpus, MOST_THREADS):
+        if not 1 <= threads <= self.most_threads:
+            n_cpus = f"{self.name} has {len(self.topology.cpus)} hardware threads" if self.topology else ""
             raise UsageError(
-                f"--threads {threads}",
-                f"{self.name} has {n_cpus} hardware threads" if self.topology else "out of range",
-                f"choose from 1 to {min(n_cpus, MOST_THREADS)}",
+                f"--threads {threads}", n_cpus or "out of range", f"choose from 1 to {self.most_threads}"
             )
 
 

@@ -52,7 +52,7 @@ def misfit(program: TaskProgram, as_recorded: SimulatedRun) -> Doubt | None:
     return Doubt(
         ns,
         f"a simulation of the recorded run takes {duration(simulated_ns)} in parallel regions, not "
-        f"{duration(program.regions_ns)}: the trace lacks a cause of waits, or the program uses priorities",
+        f"{duration(program.regions_ns)}: the trace lacks a cause of waits",
         "record it on the number of threads of interest",
     )
 

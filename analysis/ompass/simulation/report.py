@@ -50,7 +50,7 @@ def simulation_report(simulation: Simulation) -> Report:
             "schema": "ompass-simulation",
             "schema_version": SCHEMA_VERSION,
             "ompass_version": __version__,
-            "directory": str(simulation.path),
+            "directory": shown_path(simulation.path),
             "machine": simulation.machine.name,
             "seed": simulation.seed,
             "recorded": {
@@ -78,8 +78,9 @@ def _refusals(simulation: Simulation) -> Iterator[str]:
     for one in simulation.refusals:
         threads.setdefault(one.doubt.reason, []).append(one.threads)
     for reason, numbers in threads.items():
+        word = "thread" if numbers == [1] else "threads"
         how = "Doubtful" if simulation.are_made(numbers) else "Not predicted"
-        yield f"{how} for {', '.join(map(str, numbers))} threads, because {reason}."
+        yield f"{how} for {', '.join(map(str, numbers))} {word}, because {reason}."
 
 
 def _table(simulation: Simulation) -> Table:

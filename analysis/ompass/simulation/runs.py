@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
-from collections.abc import Callable, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from pathlib import Path
@@ -123,8 +126,6 @@ def simulate(
     memory = DeclaredData.of(path, program)
     if memory and any(memory.system(machine, n) is None for n in threads):
         memory = None  # for all runs, so they can be compared
-    if record:
-        _prepare(record, path, machine, policies, threads, seed)
     options = SimulationOptions(seed=seed, record_in=str(record or ""), recorded_run=str(path))
     unfit = misfit(program, predict(program, read_machine(), "libomp", program.n_threads))
     replays: tuple[str, ...] = ()
@@ -136,9 +137,8 @@ def simulate(
         program, replays = _with_replays(program)
     found: list[Prediction] = []
     refused: dict[int, Refusal] = {}
-    for policy in policies:
-        wall_1_ns = 0
-        for n in threads:
+    with _prepared(record, path, machine, policies, threads, seed) if record else contextlib.nullcontext():
+        for policy, n in itertools.product(policies, threads):
             progress(f"simulating {policy} on {plural(n, 'thread')}")
             run = predict(program, machine, policy, n, options, untraced=untraced, memory=memory)
             doubt = refusal(program, n, run) or (unfit if n != program.n_threads else None)
@@ -146,14 +146,15 @@ def simulate(
                 refused[n] = Refusal(n, doubt)
                 if not anyway:
                     continue
-            wall_1_ns = run.wall_ns if n == 1 else wall_1_ns
             distances = reuse_of(log, topology, n) if log is not None else None
-            found.append(Prediction(policy, n, run, wall_1_ns, distances))
-    if not found:
-        doubt = next(iter(refused.values())).doubt
-        raise NothingToShowError(
-            f"{path} does not predict {plural(threads[0], 'thread')}", doubt.reason, doubt.cure
-        )
+            found.append(Prediction(policy, n, run, 0, distances))
+        if not found:
+            doubt = next(iter(refused.values())).doubt
+            raise NothingToShowError(
+                f"{path} does not predict {plural(threads[0], 'thread')}", doubt.reason, doubt.cure
+            )
+    wall_1_ns = {one.policy: one.run.wall_ns for one in found if one.threads == 1}
+    found = [replace(one, wall_1_ns=wall_1_ns.get(one.policy, 0)) for one in found]
     return Simulation(
         path,
         program,
@@ -190,6 +191,19 @@ def _with_replays(program: TaskProgram) -> tuple[TaskProgram, tuple[str, ...]]:
         "machine file has the cost of a replay."
     )
     return reduce(lambda made, shape: replayed(made, shape.construct), found, program), (note,)
+
+
+@contextlib.contextmanager
+def _prepared(
+    record: Path, recorded: Path, machine: Machine, policies: Sequence[str], threads: Sequence[int], seed: int
+) -> Iterator[None]:
+    """Creates the directory as _prepare does, and removes it if the simulation fails or is refused."""
+    _prepare(record, recorded, machine, policies, threads, seed)
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(record, ignore_errors=True)
+        raise
 
 
 def _prepare(

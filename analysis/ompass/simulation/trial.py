@@ -198,7 +198,9 @@ class Trial:
         lock_ns = self.program.longest_hold_ns
         if lock_ns >= _AT_LIMIT * wall_ns:
             return "lock", lock_ns
-        n_threads = _ENOUGH * self.threads if self.program.loop_counts[0] else MOST_THREADS
+        n_threads = MOST_THREADS
+        if self.program.loop_counts[0]:
+            n_threads = min(_ENOUGH * self.threads, MOST_THREADS)
         chain_ns = run_simulation(in_team(self.program, n_threads), "help-first", n_threads, _FREE).wall_ns
         if chain_ns >= _AT_LIMIT * wall_ns:
             return "chain", chain_ns
