@@ -30,7 +30,7 @@ from ompass.scaling.metrics import (
 from ompass.scaling.verdict import Evidence, bends, diagnose, gaps, losses
 
 times = st.integers(0, 10**12)
-states = st.builds(StateTimes, st.integers(1, 10**12), times, times, times, times)
+states = st.builds(StateTimes, st.integers(1, 10**12), *[times] * 6)
 
 
 def run_of(threads: int, parts: StateTimes) -> Measured:
@@ -254,6 +254,22 @@ def test_slowness_on_one_thread_is_due_to_the_algorithm() -> None:
     assert diagnose(point, NOTHING_ELSE).kind == "algorithm"
     with_elision = scaling_point(made(2, StateTimes(300 * MS), StateTimes(300 * MS), [100 * MS], [110 * MS]))
     assert diagnose(with_elision, NOTHING_ELSE).kind == "too_fine"
+
+
+@pytest.mark.parametrize(("kind", "kind_of_finding"), [("mpi", "time_in_mpi"), ("offload", "host_waits")])
+@pytest.mark.parametrize("serial", [(), (150 * MS,)])
+def test_time_in_mpi_or_on_a_device_that_does_not_shrink_is_the_verdict(
+    kind: str, kind_of_finding: str, serial: tuple[int, ...]
+) -> None:
+    at_p = StateTimes(work_ns=100 * MS, **{f"{kind}_ns": 200 * MS})
+    at_one = StateTimes(work_ns=100 * MS, **{f"{kind}_ns": 50 * MS})
+    point = scaling_point(made(4, at_p, at_one, serial))
+    found = {loss.kind: loss.ns for loss in losses(point, NOTHING_ELSE)}
+    assert (found[kind], found["algorithm"]) == ((150 if serial else 200) * MS, 0)
+    finding = Finding(kind_of_finding, "problem", "", "it waits", "nowait", cost_ns=1)
+    verdict = diagnose(point, Evidence((finding,), 0.0, 64))
+    assert (verdict.kind, verdict.cure) == (kind, "nowait")
+    assert diagnose(point, NOTHING_ELSE).cure
 
 
 def test_shared_cpus_prevent_a_verdict_on_the_program() -> None:

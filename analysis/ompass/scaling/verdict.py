@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names the cause that keeps a program from scaling.
 
-Owns the division of the loss P * T_P - T_s among causes. Without MPI and offloading, they add up exactly:
+Owns the division of the loss P * T_P - T_s among causes. They add up exactly:
 
-    P * T_P - T_s  =  (T_1 - T_s)  +  I_P - I_1  +  (create, schedule, sync)_P - (...)_1  +  W_P - W_1
+    P * T_P - T_s  =  (T_1 - T_s)  +  I_P - I_1  +  (create, schedule, sync)_P - (...)_1
+                      +  (mpi, offload)_P - (...)_1  +  W_P - W_1
 
-causes.py divides the last term further.
+causes.py divides the last term further. Without a baseline, T_s is W_1; the time in MPI and in target
+constructs on one thread is then a loss to these, and no part of T_1 - T_s.
 
 The findings of single runs separate causes that sums cannot: tasks that are too fine, and the reasons of idle
 time. Also interprets factored speed-up curves: the four gaps and the bends (Acar et al., 2.4 and 2.5).
@@ -39,6 +41,8 @@ _FINDINGS_OF: Final = {
     "too_coarse": _IDLE_FINDINGS,
     "synchronization": _SYNC_FINDINGS,
     "dispatch": ("slow_dispatch",),
+    "mpi": ("time_in_mpi",),
+    "offload": ("repeated_transfers", "costly_transfers", "small_launches", "host_waits"),
     "runtime": ("small_chunks", "short_regions", "synchronization"),
 }
 """For each kind of loss, the findings of single runs that explain it."""
@@ -60,7 +64,7 @@ class Evidence:
 class Loss:
     """Thread-time lost to one cause."""
 
-    kind: str  # too_fine, too_coarse, synchronization, dispatch, algorithm, or one of CAUSES
+    kind: str  # one of _TITLES_OF_LOSSES
     ns: float
     share: float  # share of P * T_P
 
@@ -100,6 +104,8 @@ _TITLES = {
     "synchronization": "Threads wait for each other",
     "dispatch": "Ready tasks reach threads slowly",
     "algorithm": "The parallel program does more work than the serial one",
+    "mpi": "Threads wait in MPI",
+    "offload": "Threads wait for target constructs",
     "scales": "Scales well",
     "mixed": "No single cause",
     "oversubscribed": "More threads than CPUs",
@@ -111,7 +117,9 @@ _TITLES = {
 
 _ABOUT_EQUAL: Final = 0.9
 
-_TITLES_OF_LOSSES = ("too_fine", "too_coarse", "synchronization", "dispatch", "algorithm", *CAUSES)
+_TITLES_OF_LOSSES = (
+    "too_fine", "too_coarse", "synchronization", "dispatch", "algorithm", "mpi", "offload", *CAUSES,
+)  # fmt: skip
 
 
 def diagnose(point: ScalingPoint, evidence: Evidence) -> Verdict:
@@ -198,7 +206,9 @@ def _largest(point: ScalingPoint, evidence: Evidence, found: Sequence[Loss]) -> 
 def losses(point: ScalingPoint, evidence: Evidence) -> tuple[Loss, ...]:
     """Returns all causes with their thread-time, largest first; negative times are gains."""
     states, one = point.states, point.one
-    price_ns = point.one_thread_overhead_ns
+    # Without a baseline, T_s is W_1, and lacks the time in MPI and in target constructs.
+    mpi_ns, offload_ns = (one.mpi_ns, one.offload_ns) if point.has_baseline else (0.0, 0.0)
+    price_ns = point.one_thread_overhead_ns - (one.mpi_ns - mpi_ns) - (one.offload_ns - offload_ns)
     tasks_on_one_ns = point.one_time_ns - point.elision_ns if point.elision_ns is not None else 0.0
     handling_ns = states.create_ns + states.schedule_ns - one.create_ns - one.schedule_ns
     fine = (
@@ -215,6 +225,8 @@ def losses(point: ScalingPoint, evidence: Evidence) -> tuple[Loss, ...]:
         "too_coarse": states.idle_ns - one.idle_ns,
         "synchronization": states.sync_ns - one.sync_ns,
         "algorithm": price_ns - of_tasks_ns,
+        "mpi": states.mpi_ns - mpi_ns,
+        "offload": states.offload_ns - offload_ns,
         "memory_bound": point.work_inflation_ns,
     }
     if evidence.causes:
@@ -333,6 +345,8 @@ _REASONS: Final = {
     "too_coarse": "is spent by threads that find no task to run",
     "synchronization": "is spent on locks, barriers and waits",
     "dispatch": "is spent by threads that have no work although tasks are ready",
+    "mpi": "is spent in MPI calls",
+    "offload": "is spent by threads that wait for target constructs",
     "blocked": "is spent by threads that sleep, or wait for input, locks or threads outside of OpenMP",
     "page_faults": "is spent in the kernel on page faults",
     "system_calls": "is spent in the kernel on system calls",
@@ -354,6 +368,8 @@ _CURES: Final = {
     "synchronization": "wait less often and do less under locks",
     "dispatch": "bind threads, and create tasks on the threads that will run them",
     "algorithm": "use the serial code for the leaves; compare optimised programs with the same algorithm",
+    "mpi": "send fewer and larger messages, and let threads work on other tasks meanwhile",
+    "offload": "let threads work meanwhile (nowait), and keep data on the device between target constructs",
     "system_calls": "make fewer system calls in the parallel part: larger blocks, fewer sleeps and wake-ups",
     "runtime": "give each thread larger pieces of work: a larger chunk or a static schedule",
     "library": "call it less often from parallel code, or use a version made for threads",
