@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +12,11 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from typer.testing import CliRunner
 
+from ompass.commands.main import application
 from ompass.errors import NothingToShowError, UsageError
+from ompass.launch.recorder import ProgramFailedError
 from ompass.metrics.breakdown import Scope
 from ompass.scaling import command, content, execute
 from ompass.scaling.content import load_runs
@@ -138,6 +142,54 @@ def test_the_share_of_other_programs_is_their_part_of_the_cpus_time(
     monkeypatch.setattr(execute, "step_ns", lambda: 10 * MS)
     monkeypatch.setattr(execute, "time", SimpleNamespace(monotonic_ns=lambda: next(times)))
     assert execute.Watch({0, 1}).others_share(own_ns) == (None if share is None else pytest.approx(share))
+
+
+# ---------------------------------------------------------------- printed seconds
+
+
+def printed_ns(text: str, pattern: str, kind: str, folder: Path) -> int | None:
+    """Returns the time in the output of a job."""
+    output = folder / "job.out"
+    output.write_text(text, encoding="utf-8")
+    executor: Any = SimpleNamespace(spec=replace(SPEC, seconds=pattern))
+    return execute.Executor._printed_ns(executor, Job(kind, 1, 0, 1), output)
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern", "why"),
+    [
+        ("took 1.5s", r"took (\S+)", "matches '1.5s', not a number, in the output of"),
+        ("took inf", r"took (\S+)", "matches 'inf', not a number"),
+        ("took -1", r"took (\S+)", "matches '-1', not a number"),
+        ("took long", r"took ([0-9]+)?", "matches '', not a number"),
+        ("nothing", r"took (\S+)", "matches nothing in the output of"),
+    ],
+)
+def test_a_pattern_that_finds_no_seconds_is_an_error_unless_the_time_is_recorded(
+    text: str, pattern: str, why: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ProgramFailedError, match=re.escape(why)) as raised:
+        printed_ns(text, pattern, UNRECORDED, tmp_path)
+    assert pattern in str(raised.value)
+    assert printed_ns(text, pattern, RECORDED, tmp_path) is None
+
+
+def test_printed_seconds_are_the_time_of_a_job(tmp_path: Path) -> None:
+    assert printed_ns("took 1.5 s", r"took (\S+)", UNRECORDED, tmp_path) == 1500 * MS
+
+
+# ---------------------------------------------------------------- without a program
+
+
+def test_without_a_program_a_sweep_runs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "fib"
+    program.touch()
+    with SweepDirectory.open(tmp_path / "s", SPEC, program):
+        pass
+    monkeypatch.setattr(command, "_run_all", lambda *_: pytest.fail("runs a job"))
+    result = CliRunner().invoke(application(), ["scale", "-o", str(tmp_path / "s"), "-t", "1,2"])
+    assert isinstance(result.exception, NothingToShowError)
+    assert "no round of the sweep is finished" in str(result.exception)
 
 
 # ---------------------------------------------------------------- progress

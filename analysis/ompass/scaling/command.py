@@ -94,7 +94,7 @@ def scale(
         typer.Argument(
             metavar="[PROGRAM]",
             help="The program and its arguments; {threads} stands for the number of threads, {ranks} for "
-            "the number of ranks. Without a program: report on the sweep of -o.",
+            "the number of ranks. Without a program: run nothing, and report on the sweep of -o.",
         ),
     ] = None,
     threads: Annotated[
@@ -233,7 +233,7 @@ def scale(
     spec = _spec(command, baseline, elision, wrappers, pin, seconds, libomp) if command else None
     program = inspect_program(_program(command), os.environ).path if command else None
     with SweepDirectory.open(directory, spec, program) as sweep:
-        if counts:
+        if command:
             _run_all(sweep, list(jobs_of(sweep.spec, counts, repeat, unrecorded, n_ranks)), quiet)
         chosen = wanted or default_scope(sweep.spec)
         jobs = [sweep.ranks_of(done) for done in sweep.done().values() if done.ranks]

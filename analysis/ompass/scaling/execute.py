@@ -6,6 +6,7 @@ Owns the environment of a job. plan.py owns the order of jobs, directory.py thei
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Collection, Mapping
@@ -145,15 +146,26 @@ class Executor:
             return None
         text = output.read_text(encoding="utf-8", errors="replace")
         match = re.search(self.spec.seconds, text)
-        if match is None:
-            if job.kind == RECORDED:
-                return None  # its time is recorded
-            raise ProgramFailedError(
-                f"--seconds {self.spec.seconds}",
-                f"it matches nothing in the output of `{' '.join(job.command(self.spec))}`",
-                f"look at {output}",
-            )
-        return round(float(match[1]) * 1e9)
+        seconds = _seconds(match[1]) if match else None
+        if seconds is not None:
+            return round(seconds * 1e9)
+        if job.kind == RECORDED:
+            return None  # its time is recorded
+        what = f"its group matches {match[1] or ''!r}, not a number," if match else "it matches nothing"
+        raise ProgramFailedError(
+            f"--seconds {self.spec.seconds}",
+            f"{what} in the output of `{' '.join(job.command(self.spec))}`",
+            f"look at {output}",
+        )
+
+
+def _seconds(text: str | None) -> float | None:
+    """Returns the number in a text that a program printed; None if it is no time."""
+    try:
+        seconds = float(text or "")
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds < math.inf else None
 
 
 class Watch:
