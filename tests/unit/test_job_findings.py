@@ -74,6 +74,18 @@ def test_the_rank_with_more_work_is_named_with_the_call_where_others_wait() -> N
     assert "by its cost" in finding.cure
 
 
+def test_a_finding_names_a_construct_of_the_run_of_its_rank() -> None:
+    # Rank 1 has the most expensive entry, rank 0 the largest sum over two constructs at one place.
+    several = [call("MPI_Allreduce", ms, construct=construct) for construct, ms in ((4, 300), (5, 310))]
+    ranks = [
+        rank(0, 610, calls=several),
+        rank(1, 400, calls=[call("MPI_Allreduce", 400, construct=6)]),
+        rank(2, 0, calls=[call("MPI_Allreduce", 0)]),
+    ]
+    (found,) = found_in(ranks)
+    assert (found.rank, found.finding.construct) == (0, 5)
+
+
 def test_the_same_number_of_instructions_shows_slow_instructions() -> None:
     even = [replace(one, computation=Computation(1, 10**9, 10**9)) for one in uneven()]
     finding = found_in(even)[0].finding

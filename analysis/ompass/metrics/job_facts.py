@@ -56,18 +56,14 @@ class RankFacts:
 class JobCall:
     """The calls of one function at one place, on all ranks."""
 
-    call: MpiCall  # of the rank that spent the most time in it
+    rank: int  # the rank that spent the most time in it
+    call: MpiCall  # the most expensive one of this rank: its construct is one of this rank's run
     by_rank: tuple[tuple[int, int], ...]  # (rank, thread-time), by rank
     n_calls: int
 
     @property
     def time_ns(self) -> int:
         return sum(ns for _, ns in self.by_rank)
-
-    @property
-    def rank(self) -> int:
-        """The rank that spent the most time in it."""
-        return max(self.by_rank, key=lambda one: one[1])[0]
 
     @property
     def last(self) -> int:
@@ -190,19 +186,18 @@ class JobFacts:
         for rank in self.ranks:
             for call in rank.calls:
                 groups.setdefault((call.function, call.place), []).append((rank.rank.rank, call))
-        totals = [
-            JobCall(
-                max((call for _, call in group), key=lambda call: call.time_ns),
-                tuple(sorted(_sums(group).items())),
-                sum(call.n_calls for _, call in group),
-            )
-            for group in groups.values()
-        ]
-        return tuple(sorted(totals, key=lambda total: -total.time_ns))
+        return tuple(sorted(map(_total, groups.values()), key=lambda total: -total.time_ns))
 
 
-def _sums(group: Sequence[tuple[int, MpiCall]]) -> dict[int, int]:
+def _total(group: Sequence[tuple[int, MpiCall]]) -> JobCall:
     sums: dict[int, int] = {}
     for rank, call in group:
         sums[rank] = sums.get(rank, 0) + call.time_ns
-    return sums
+    by_rank = tuple(sorted(sums.items()))
+    most = max(by_rank, key=lambda one: one[1])[0]
+    return JobCall(
+        most,
+        max((call for rank, call in group if rank == most), key=lambda call: call.time_ns),
+        by_rank,
+        sum(call.n_calls for _, call in group),
+    )
