@@ -168,6 +168,9 @@ def test_regions_with_fewer_threads_than_asked_for_are_reported() -> None:
     assert found.cost_ns == 300 * MS
     assert "OMP_NUM_THREADS asks for 4" in found.because
     assert found.cure.startswith("remove the limit: an if or num_threads clause")
+    small = the(alone.replace(n_usable_cpus=4), "fewer_threads", n_wanted=16)
+    assert "although OMP_NUM_THREADS asks for 16 and there are 4 processors" in small.because
+    assert dict(small.numbers)["threads"] == 4
     inner = alone.replace(regions=tuple(row.replace(level=2) for row in alone.regions))
     assert the(inner, "fewer_threads", n_wanted=4).cure.startswith("call it outside of the other region")
     assert (

@@ -38,6 +38,7 @@ def test_points_have_efficiencies_by_ranks_and_threads(tmp_path: Path) -> None:
     assert content.expected == 4
     assert content.cause == "mpi_communication"
     report = job_scaling_report(content)
+    assert report.title == "ompass scale · 3 sizes of a job · 1 round each"
     assert "4 x 2 (ranks x threads) the job is 2.00 times as fast as on 1 x 2 (ideal: 4.00)" in report.verdict
     assert "MPI communication falls from 100% to 50.0%" in report.verdict
     values = plain(report)

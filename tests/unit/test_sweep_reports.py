@@ -177,7 +177,7 @@ def test_the_cost_of_recording_is_noted_from_a_twentieth_on(recorded_ms: int, wo
                     unrecorded_one_ns=[150 * MS] * 2)  # fmt: skip
     notes = [note for note in scaling_report(content).notes if "recording made" in note]
     assert len(notes) == bool(word)
-    assert all(word in note for note in notes)
+    assert all(word in note and "the column `speed-up unrecorded`" in note for note in notes)
     two = values_of(content)["points"][1]["unrecorded"]
     assert two == {"speedup": 1.5, "recording_cost": recorded_ms / 100, "against": "one thread"}
 

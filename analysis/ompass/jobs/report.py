@@ -40,7 +40,7 @@ def job_scaling_report(content: JobScaling, directory: str = "") -> Report:
     """Returns the report; `directory` is the sweep, or empty for runs that were recorded one by one."""
     judged = content.judged
     repeats = sorted({len(point.jobs) for point in content.points})
-    rounds = "-".join(str(n) for n in (repeats[0], repeats[-1])) if len(repeats) > 1 else str(repeats[0])
+    rounds = f"{repeats[0]}-{repeats[-1]} rounds" if len(repeats) > 1 else plural(repeats[0], "round")
     advices = tuple(job_advice(found, place) for found, place in content.findings)
     sections = [Section("scaling", "Scaling, by ranks x threads", (_points(content), *_unknown(content)))]
     if advices:

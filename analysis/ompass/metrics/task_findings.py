@@ -388,17 +388,17 @@ def slow_dispatch(facts: Facts) -> Iterator[Evidence]:
         return
     n_ready = sum(t.n_ready for t in facts.tasks)
     mean_ready_ns = sum(t.ready_ns for t in facts.tasks) / n_ready if n_ready else 0.0
-    stolen = sum(t.n_other_thread for t in facts.tasks) / n_ready if n_ready else 0.0
+    moved = share(sum(t.n_other_thread for t in facts.tasks), facts.n_completed)  # as moved_share
     blamed = max(breakdown.regions, key=lambda r: (r.states.schedule_ns, -r.construct), default=None)
     yield evidence(
         f"threads spent {percent(breakdown.share(schedule_ns))} of the thread-time without work "
         f"while tasks were ready; a task was ready for {duration(mean_ready_ns)} before it started, "
-        f"and {percent(stolen)} of the tasks did not run on the thread that created them",
+        f"and {percent(moved)} of the tasks did not run on the thread that created them",
         schedule_ns,
         blamed.construct if blamed else None,
         schedule_share=breakdown.share(schedule_ns),
         mean_ready_ns=mean_ready_ns,
-        other_thread_share=stolen,
+        other_thread_share=moved,
     )
 
 

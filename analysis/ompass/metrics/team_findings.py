@@ -27,6 +27,8 @@ def fewer_threads(facts: Facts) -> Iterator[Evidence]:
         lost_ns = _missing_ns(facts, region)
         if not lost_ns:
             continue
+        n_asked = _n_asked(facts, region)
+        limit = f" and there are {n_most} processors" if n_most < n_asked else ""
         asked = "OMP_NUM_THREADS asks for" if facts.n_wanted else "other regions had"
         if region.n_smaller:
             asked = "the program asked for"
@@ -34,7 +36,7 @@ def fewer_threads(facts: Facts) -> Iterator[Evidence]:
         reason = _reason(facts, region) if region.n_smaller else ""
         yield evidence(
             f"{plural(region.n_instances, 'instance')} of this region{where} had "
-            f"{plural(region.max_team_size, 'thread')}, although {asked} {n_most}, and ran for "
+            f"{plural(region.max_team_size, 'thread')}, although {asked} {n_asked}{limit}, and ran for "
             f"{duration(region.wall_ns)}{reason and f'. The probable reason: {reason}'}",
             lost_ns,
             region.construct,
@@ -62,10 +64,15 @@ def smaller_team(facts: Facts) -> Iterator[Evidence]:
         )
 
 
+def _n_asked(facts: Facts, region: RegionShare) -> int:
+    """Returns the requested number of threads of the region; without a request, that of the largest team."""
+    largest = max((r.max_team_size for r in facts.breakdown.regions), default=0)
+    return region.n_requested or facts.n_wanted or largest
+
+
 def _n_possible(facts: Facts, region: RegionShare) -> int:
     """Returns the possible number of threads of the region: as requested, but at most one per processor."""
-    largest = max((r.max_team_size for r in facts.breakdown.regions), default=0)
-    n_asked = region.n_requested or facts.n_wanted or largest
+    n_asked = _n_asked(facts, region)
     # A missing thread has no binding, so all processors of the process count.
     return min(n_asked, int(processors_of(facts.run)) or n_asked)
 

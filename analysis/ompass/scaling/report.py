@@ -40,6 +40,7 @@ CSV_TABLES: Final = ("points", "constructs")
 
 _MOST_CONSTRUCTS: Final = 10
 _OF_ALL: Final = "share of the time that grew"
+_UNRECORDED: Final = "speed-up unrecorded"  # the title of a column, which a note names
 
 
 def scaling_report(content: ScalingContent) -> Report:
@@ -131,7 +132,7 @@ def _of_program(content: ScalingContent) -> Iterator[str]:
 
 
 def _brief_points(content: ScalingContent) -> Table:
-    unrecorded = Column("", "speed-up unrecorded", Kind.RATIO, _recording("unrecorded_speedup"))
+    unrecorded = Column("", _UNRECORDED, Kind.RATIO, _recording("unrecorded_speedup"))
     return Table.of(
         "Scaling",
         (
@@ -204,7 +205,7 @@ def _points(content: ScalingContent) -> Table:
     recorded: tuple[Column, ...] = ()
     if any(column.recording for column in content.columns):
         recorded = (
-            Column("", "speed-up unrecorded", Kind.RATIO, _recording("unrecorded_speedup")),
+            Column("", _UNRECORDED, Kind.RATIO, _recording("unrecorded_speedup")),
             Column("", "cost of recording", Kind.RATIO, _recording("factor")),
         )
     return Table.of(
@@ -453,7 +454,7 @@ def _warnings(content: ScalingContent) -> list[str]:
     costs = [c.recording.factor for c in content.columns if c.recording]
     if costs and max(costs) >= thresholds.RECORDING_COST:
         notes.append(
-            f"recording made the program up to {max(costs):.2f} times slower: the column `unrecorded` "
+            f"recording made the program up to {max(costs):.2f} times slower: the column `{_UNRECORDED}` "
             "has its true speed-ups; all other figures are from recorded runs."
         )
     for column in content.columns:

@@ -83,7 +83,7 @@ class _Loop:
         """True if the loop does nothing but wait."""
         steps = self.steps
         calls = [s.called for s in steps if s.called is not None]
-        if any(name is None or not _YIELDS.fullmatch(name) for name in calls):
+        if not all(_YIELDS.fullmatch(name) for name in calls):
             return False
         if any(s.stores and not s.is_atomic for s in steps):
             return False
