@@ -108,14 +108,18 @@ class SplitDwarf:
         if skeleton is None:
             return ()
         lines = self._lines_of(skeleton)
-        place = lines.at(address)
+        own = place = lines.at(address)
         unit = self._unit_of(skeleton)
         frames = []
-        for function in reversed(unit.chain(address) if unit else []):
-            assert unit is not None
-            frames.append((unit.name(function), *place))
-            place = (lines.file(function.value(CALL_FILE)), function.value(CALL_LINE))
-        return tuple(frames) or (("", *place),)
+        try:
+            for function in reversed(unit.chain(address) if unit else []):
+                assert unit is not None
+                frames.append((unit.name(function), *place))
+                place = (lines.file(function.value(CALL_FILE)), function.value(CALL_LINE))
+        except _UNREADABLE:
+            self._without_unit(skeleton)
+            frames = []
+        return tuple(frames) or (("", *own),)
 
     def function_around(self, address: int, file: str, line: int) -> str:
         """Returns the last function that is declared in `file` at or before `line`; empty if unknown."""
@@ -123,16 +127,11 @@ class SplitDwarf:
         unit = self._unit_of(skeleton) if skeleton else None
         if skeleton is None or unit is None:
             return ""
-        lines, name = self._lines_of(skeleton), PurePosixPath(file).name
-        best_line, best = 0, ""
-        for function in unit.every:
-            declared = function.value(DECL_LINE)
-            if function.is_inlined or not best_line < declared <= line:
-                continue
-            found = readable_name(unit.name(function))
-            if found and PurePosixPath(lines.file(function.value(DECL_FILE))).name == name:
-                best_line, best = declared, found
-        return best
+        try:
+            return _last_declared(unit, self._lines_of(skeleton), PurePosixPath(file).name, line)
+        except _UNREADABLE:
+            self._without_unit(skeleton)
+            return ""
 
     # ------------------------------------------------------------ skeletons
 
@@ -196,7 +195,10 @@ class SplitDwarf:
     def _lines_of(self, skeleton: Skeleton) -> _Lines:
         at = skeleton.unit.cu_offset
         if at not in self._lines:
-            self._lines[at] = _Lines(self._dwarf.line_program_for_CU(skeleton.unit), skeleton.folder)
+            try:
+                self._lines[at] = _Lines(self._dwarf.line_program_for_CU(skeleton.unit), skeleton.folder)
+            except _UNREADABLE:
+                self._lines[at] = _Lines(None, skeleton.folder)
         return self._lines[at]
 
     # ------------------------------------------------------------ .dwo and .dwp files
@@ -210,9 +212,14 @@ class SplitDwarf:
                 self._units[at] = self._parsed(sections, skeleton) if sections else self._dwo_of(skeleton)
             except _UNREADABLE:
                 self._units[at] = None
-            if self._units[at] is None and not self.problem:
-                self.problem = self._missing(skeleton)
+            if self._units[at] is None:
+                self._without_unit(skeleton)
         return self._units[at]
+
+    def _without_unit(self, skeleton: Skeleton) -> None:
+        """Remembers that a unit is missing, or cannot be read completely."""
+        self._units[skeleton.unit.cu_offset] = None
+        self.problem = self.problem or self._missing(skeleton)
 
     def _missing(self, skeleton: Skeleton) -> str:
         found = next((path for path in self._places_of(skeleton) if path.is_file()), None)
@@ -321,6 +328,19 @@ class _Package:
             parts[name] = self._data[name][offset : offset + size]
         parts["info"] = next(units_in(parts["info"], self._little), b"")
         return _sections_of(parts, self._little)
+
+
+def _last_declared(unit: SplitUnit, lines: _Lines, file: str, line: int) -> str:
+    """Returns the last function of a unit that is declared in `file` at or before `line`."""
+    best_line, best = 0, ""
+    for function in unit.every:
+        declared = function.value(DECL_LINE)
+        if function.is_inlined or not best_line < declared <= line:
+            continue
+        found = readable_name(unit.name(function))
+        if found and PurePosixPath(lines.file(function.value(DECL_FILE))).name == file:
+            best_line, best = declared, found
+    return best
 
 
 class _Lines:
