@@ -217,6 +217,29 @@ def test_ranks_open_the_files_of_their_program_once(tmp_path: Path, monkeypatch:
     assert len(opened) == 2
 
 
+def test_a_module_that_has_only_samples_gets_lines_that_were_installed_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = Module(path=sys.executable, build_id="ab" * 20)
+    old = (Location("old", "", 0, (), program.path, 0x20),)
+    kept = Answers(
+        modules={0: ModuleNames("no lines", False, True, False)},
+        code={(0, 0x20): old},
+        behaviours={(0, 0x20): "memory"},
+    )
+    file = DebugFile(Path(sys.executable), True, "")
+    monkeypatch.setattr(program_files, "find_debug_file", lambda *_: file)
+    assert Resolver((program,), debug_roots=(tmp_path,), kept=kept).locate_code(0, 0x20) == old
+    installed = tmp_path / ".build-id" / program.build_id[:2] / f"{program.build_id[2:]}.debug"
+    installed.parent.mkdir(parents=True)
+    installed.touch()
+    resolver = Resolver((program,), debug_roots=(tmp_path,), kept=kept)
+    assert resolver.locate_code(0, 0x20) != old
+    assert (resolver.problems, resolver.has_news) == ([], True)
+    assert kept.modules == {0: ModuleNames("", True, True, False)}
+    assert resolver.behaviour(0, 0x20, "x86_64") == "memory", "only places have changed"
+
+
 def test_ranks_with_the_same_modules_get_the_names_of_each_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,8 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -16,7 +18,11 @@ from ompass.symbols import program_files
 from ompass.symbols.debugfiles import DebugFile, find_debug_file
 from ompass.symbols.lookup import Frame, Lookup, parse_addr2line
 from ompass.symbols.names import _cxx_demangler, _runtime_demangler, compact_name, readable_name, short_name
+from ompass.symbols.program_files import ModuleFile
 from ompass.symbols.resolver import UNKNOWN, Resolver
+from ompass.symbols.split_dwarf import SplitDwarf
+from ompass.symbols.split_units import DamagedUnitError
+from ompass.symbols.unwinder import FrameTable
 
 
 @pytest.mark.parametrize(
@@ -104,11 +110,10 @@ def own_executable() -> Path:
 def test_changed_binary_is_reported_and_not_used() -> None:
     path = own_executable()
     module = Module(path=str(path), build_id="00" * 20)
-    if not read_facts(path).build_id:
-        pytest.skip("this Python was built without a build id")
     found = find_debug_file(module)
     assert found.path is None
     assert "has changed since the run" in found.problem
+    assert find_debug_file(Module(path=str(path), build_id=read_facts(path).build_id)).is_own
 
 
 def test_binary_without_build_id_is_identified_by_its_time(tmp_path: Path) -> None:
@@ -117,6 +122,45 @@ def test_binary_without_build_id_is_identified_by_its_time(tmp_path: Path) -> No
     recorded_ns = path.stat().st_mtime_ns
     assert find_debug_file(Module(path=str(path), build_id=""), recorded_ns - 1).path is None
     assert find_debug_file(Module(path=str(path), build_id=""), recorded_ns + 1).path == path
+
+
+def test_unwind_tables_come_from_the_recorded_file_only(tmp_path: Path) -> None:
+    path = tmp_path / "program"
+    shutil.copyfile(own_executable(), path)
+    changed_ns, address = path.stat().st_mtime_ns, FrameTable.of_file(path)._begins[0]
+    module = Module(path=str(path), build_id="")
+    assert ModuleFile(module, changed_ns + 1, ()).rules_at(address)
+    assert ModuleFile(module, changed_ns - 1, ()).rules_at(address) is None
+
+
+def damaged(*_: object) -> Any:
+    raise DamagedUnitError("damaged")
+
+
+def split_with(unit: Any, line_program: Any) -> SplitDwarf:
+    """Makes the reader of a program with one compilation unit."""
+    split = SplitDwarf.__new__(SplitDwarf)
+    skeleton: Any = SimpleNamespace(unit=SimpleNamespace(cu_offset=0), folder="/gone", file="a.dwo")
+    split._path, split.problem, split.skeletons = Path("/gone/program"), "", (skeleton,)
+    split._covered, split._starts = [(0, 16, skeleton)], [0]
+    split._units, split._lines = {0: unit}, {}
+    program: Any = SimpleNamespace(line_program_for_CU=line_program)
+    split._dwarf = program
+    return split
+
+
+@pytest.mark.parametrize("chain", [damaged, lambda _: [SimpleNamespace(value=lambda _: 1)]])
+def test_a_damaged_part_of_split_debug_information_counts_as_missing(chain: Any) -> None:
+    function = SimpleNamespace(is_inlined=False, value=lambda _: 1)
+    unit = SimpleNamespace(chain=chain, name=damaged, every=[function])
+    for question in ("frames", "function_around"):
+        split = split_with(unit, damaged)
+        for _ in range(2):
+            if question == "frames":
+                assert split.frames(4) == (("", "", 0),)
+            else:
+                assert split.function_around(4, "a.c", 9) == ""
+            assert split.problem.startswith("/gone/a.dwo is missing")
 
 
 def test_missing_binary_is_reported_once_and_leaves_module_and_offset(tmp_path: Path) -> None:

@@ -20,8 +20,7 @@ from typing import Any, Final
 
 from ompass.elf import ElfFacts, NotElfError, read_facts
 from ompass.model import Module
-
-DEBUG_ROOTS = (Path("/usr/lib/debug"),)
+from ompass.symbols.debug_places import DEBUG_ROOTS, installed_debug_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +73,10 @@ def _without_lines(facts: ElfFacts) -> str:
 
 def _mismatch(module: Module, facts: ElfFacts, recorded_ns: int) -> str:
     changed = "so its functions and lines are omitted; record again"
-    if module.build_id and facts.build_id and module.build_id.lower() != facts.build_id.lower():
+    if module.build_id and module.build_id.lower() != facts.build_id.lower():
         return (
             f"{module.path} has changed since the run (recorded build id {module.build_id[:12]}, "
-            f"now {facts.build_id[:12]}), {changed}"
+            f"now {facts.build_id[:12] or 'none'}), {changed}"
         )
     if not module.build_id and recorded_ns and facts.path.stat().st_mtime_ns > recorded_ns:
         return f"{module.path} was modified after the run was recorded, {changed}"
@@ -85,13 +84,7 @@ def _mismatch(module: Module, facts: ElfFacts, recorded_ns: int) -> str:
 
 
 def _by_build_id(build_id: str, roots: Sequence[Path]) -> Path | None:
-    if len(build_id) < 3:
-        return None
-    for root in roots:
-        path = root / ".build-id" / build_id[:2].lower() / f"{build_id[2:].lower()}.debug"
-        if _usable(path, build_id):
-            return path
-    return None
+    return next((path for path in installed_debug_files(build_id, roots) if _usable(path, build_id)), None)
 
 
 def _by_server(build_id: str) -> Path | None:

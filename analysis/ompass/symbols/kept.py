@@ -55,12 +55,9 @@ class Answers:
     blocking: dict[Address, tuple[BlockingCall, ...]] = field(default_factory=dict)  # by construct
     lines: dict[str, Mapping[int, str]] = field(default_factory=dict)  # of source files, by number
 
-    def forget(self, module: int) -> None:
-        """Removes all answers about a module."""
-        self.modules.pop(module, None)
-        tables: tuple[dict[Address, Any], ...] = (
-            self.calls, self.code, self.criticals, self.rules, self.behaviours, self.updates, self.blocking
-        )  # fmt: skip
+    def forget_places(self, module: int) -> None:
+        """Removes all functions and lines of a module."""
+        tables: tuple[dict[Address, Any], ...] = (self.calls, self.code)
         for table in tables:
             for key in [key for key in table if key[0] == module]:
                 del table[key]

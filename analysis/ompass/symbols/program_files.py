@@ -16,7 +16,8 @@ from ompass.elf import NotElfError, imported_symbols
 from ompass.model import Module
 from ompass.symbols.blocking_calls import BlockingCalls
 from ompass.symbols.call_arguments import Bodies, Offloads, critical_name
-from ompass.symbols.debugfiles import DEBUG_ROOTS, find_debug_file
+from ompass.symbols.debug_places import DEBUG_ROOTS
+from ompass.symbols.debugfiles import find_debug_file
 from ompass.symbols.instructions import Instructions
 from ompass.symbols.location import BlockingCall, Location
 from ompass.symbols.lookup import Frame, Lookup, split_dwarf_of
@@ -58,7 +59,8 @@ class ModuleFile:
 
     @cached_property
     def _table(self) -> FrameTable:
-        return FrameTable.of_module(self._module)
+        """The unwind tables; empty if the file is not the recorded one."""
+        return FrameTable.of_file(Path(self._module.path)) if self.found.is_own else FrameTable("")
 
     @cached_property
     def creates_tasks_by_libgomp(self) -> bool:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ompass.model import LOOPS, WAIT_KINDS, Definition, Module, Run
 from ompass.runtime_names import runtime_kind
+from ompass.symbols.debug_places import DEBUG_ROOTS, installed_debug_files
 from ompass.symbols.kept import NAMES_FILE, Address, Answers, DamagedNamesError, ModuleNames, read_names
 from ompass.symbols.libraries import may_create_tasks
 from ompass.symbols.location import UNKNOWN, BlockingCall, Location
@@ -143,6 +144,7 @@ class Resolver:
         """
         if not self._knows(module):
             return (UNKNOWN,)
+        self._look_for_lines(module, only_installed=True)
         self._note(module)
         return self._answer(self.answers.code, (module, address), self._look_up_sample, self._is_found)
 
@@ -237,14 +239,22 @@ class Resolver:
             if problem := kept.problem if kept else self._file_of(module).found.problem:
                 self.problems.append(problem)
 
-    def _look_for_lines(self, module: int) -> None:
-        """Forgets the kept names of a module without lines, if it has lines now."""
+    def _look_for_lines(self, module: int, *, only_installed: bool = False) -> None:
+        """Forgets the kept places of a module without lines, if it has lines now.
+
+        `only_installed`: look for installed debug files only. Most libraries never get lines, and reading
+        files is slow.
+        """
         kept = self.answers.modules.get(module)
         if module in self._noted or kept is None or kept.has_lines:
             return
-        if self._file_of(module).found.has_lines:
-            self.answers.forget(module)
-            self._files.pop(module)
+        roots = DEBUG_ROOTS if self._debug_roots is None else self._debug_roots
+        if only_installed and not any(installed_debug_files(self._modules[module].build_id, roots)):
+            return
+        found = self._file_of(module).found
+        if found.has_lines:
+            self.answers.forget_places(module)
+            self.answers.modules[module] = replace(kept, problem=found.problem, has_lines=True)
 
     # ------------------------------------------------------------ files
 

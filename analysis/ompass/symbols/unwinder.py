@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from ompass.model import Module
-
 Code = tuple[int, int]
 """Number of the module, ELF virtual address."""
 
@@ -49,18 +47,6 @@ class FrameTable:
         self._begins = [begin for begin, _ in functions]
         self._parts = [part for _, part in functions]
         self._known: dict[int, Rules | None] = {}
-
-    @classmethod
-    def of_module(cls, module: Module) -> FrameTable:
-        """Returns the tables of a recorded module; empty if its file has changed."""
-        from ompass.elf import NotElfError, read_facts  # slow to load, and cached rules need no tables
-
-        path = Path(module.path)
-        try:
-            same = read_facts(path).build_id.lower() == module.build_id.lower()
-        except NotElfError:
-            same = False
-        return cls.of_file(path) if same else cls("")
 
     @classmethod
     def of_file(cls, path: Path) -> FrameTable:
