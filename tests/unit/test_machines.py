@@ -102,7 +102,14 @@ def test_a_file_with_some_costs_keeps_the_other_costs_of_the_reference(tmp_path:
         assert costs["dequeue"] == reference.costs_of(policy)["dequeue"]
     assert reference.costs_of("libomp")["between"] != reference.costs_of("help-first")["between"]
     own = machine_of(tmp_path, "[libomp]\nsteal = 5")
-    assert dict(own.costs_of("libomp")) == {"steal": ((1, 5.0),)}
+    assert own.costs_of("libomp") == {**reference.costs_of("libomp"), "steal": ((1, 5.0),)}
+    assert own.costs_of("help-first") == reference.costs_of("help-first")
+    both = machine_of(tmp_path, "[costs]\nsteal = 5\nlock = 7\n[libomp]\nsteal = 6")
+    assert [both.costs_of("libomp")[name] for name in ("steal", "lock")] == [((1, 6.0),), ((1, 7.0),)]
+    calibrated = machine_of(
+        tmp_path, as_toml("here", dict.fromkeys(("libomp", "omp_ext"), costs_from(FIGURES)))
+    )
+    assert calibrated.costs_of("libomp")["replay"] == reference.costs_of("libomp")["replay"]
     assert machine.memory == reference.memory
     assert machine.recording == reference.recording
 

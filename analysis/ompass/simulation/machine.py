@@ -111,7 +111,7 @@ class Machine:
     topology: Topology | None = None  # None: as many cores as needed, under one cache
     clock_ratio: float = 1.0  # speed of a core relative to the recorded machine
     costs: Mapping[str, Points] = field(default_factory=dict)
-    # Costs on libomp and on omp_ext. If a file has neither, the reference machine's.
+    # Costs on libomp and on omp_ext. If a file omits a cost, the reference machine's.
     by_runtime: Mapping[str, Mapping[str, Points]] = field(default_factory=dict)
     recording: Recording = Recording()
     memory: MemoryCosts | None = None  # None: not modelled
@@ -222,11 +222,10 @@ def _machine(name: str, values: Mapping[str, Any]) -> Machine:
 
     costs = costs_in("costs")
     by_runtime = {runtime: costs_in(runtime) for runtime in ("libomp", "omp_ext")}
-    if name != DEFAULT and not any(by_runtime.values()):
-        by_runtime = {
-            runtime: {key: points for key, points in defaults.items() if key not in costs}
-            for runtime, defaults in read_machine().by_runtime.items()
-        }
+    if name != DEFAULT:
+        for runtime, defaults in read_machine().by_runtime.items():
+            omitted = {key: points for key, points in defaults.items() if key not in costs}
+            by_runtime[runtime] = omitted | by_runtime[runtime]
     return Machine(
         name=str(values.get("name", name)),
         topology=synthetic_topology(topology, f"--machine-file {name}: topology") if topology else None,
