@@ -13,9 +13,13 @@ from hypothesis import strategies as st
 
 from made_traces import Body, Op, Schedule, Spawn, Wait, Work, chain_of, work_of, write_trace
 from ompass import _core
+from ompass.graph import content
+from ompass.graph.content import collect_graph
 from ompass.graph.metrics import critical_constructs, fold, fold_to, speedup_bounds
+from ompass.graph.report import graph_report
 from ompass.model import TaskGraph
-from ompass.readers.run import read_task_graph
+from ompass.readers.run import open_run, read_task_graph
+from ompass.reports.model import Table
 
 works = st.builds(Work, st.integers(0, 1000))
 bodies: st.SearchStrategy[Body] = st.recursive(
@@ -188,6 +192,28 @@ def test_a_damaged_trace_is_read_or_refused_but_never_crashes(
             assert "made.ompass" in str(error)
         else:
             assert len(graph.groups) > 0
+
+
+@pytest.mark.parametrize(
+    ("n_listed", "notes"),
+    [
+        (100, ("and {more} more: --json",)),
+        (15, ("and 3 more: --json", "chosen from the first 15 of {n} pieces")),
+        (12, ("chosen from the first 12 of {n} pieces",)),
+    ],
+)
+def test_the_longest_pieces_are_those_of_the_known_part_of_the_path(
+    n_listed: int, notes: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(content, "EVERY_TASK", n_listed)
+    path = write_trace(tmp_path / "made.ompass", Schedule((Spawn((Work(5),)), Wait()) * 20))
+    found = collect_graph(open_run(path))
+    n = found.graph.n_steps
+    assert 15 < n < 100
+    (steps,) = (section for section in graph_report(found).sections if section.key == "steps")
+    (table,) = steps.parts
+    assert isinstance(table, Table)
+    assert table.notes == tuple(note.format(n=n, more=n - 12) for note in notes)
 
 
 def test_a_profile_has_no_graph(tmp_path: Path) -> None:

@@ -172,7 +172,10 @@ def _constructs(content: GraphContent) -> Table:
 def _steps(content: GraphContent) -> Table:
     graph = content.graph
     longest = sorted(graph.critical, key=lambda step: -step.length_ns)[:_MOST_ROWS]
-    hidden = graph.n_steps - len(longest)
+    n_listed = len(graph.critical)
+    notes = [f"and {count(n_listed - len(longest))} more: --json"] if n_listed > len(longest) else []
+    if graph.n_steps > n_listed:
+        notes.append(f"chosen from the first {count(n_listed)} of {count(graph.n_steps)} pieces")
     return Table.of(
         "Pieces",
         (
@@ -188,7 +191,7 @@ def _steps(content: GraphContent) -> Table:
             Column("", "construct", Kind.NAME, lambda step: content.label_of(graph.groups[step.group])),
         ),
         sorted(longest, key=lambda step: step.begin_ns),
-        notes=(f"and {count(hidden)} more: --json",) if hidden > 0 else (),
+        notes=tuple(notes),
     )
 
 
