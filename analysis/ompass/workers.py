@@ -46,11 +46,24 @@ class Workers:
             return [_called(content, path) for content, path in zip(
                 _map_on_cluster(self.dask, work, paths), paths, strict=True
             )]  # fmt: skip
-        n_processes = min(self.processes or len(os.sched_getaffinity(0)), len(paths))
-        worth = self.processes > 1 or sum(map(_log_bytes, paths)) >= _WORTH_PROCESSES_BYTES
-        if n_processes < 2 or not worth:
+        n_processes = self._n_processes(paths)
+        if n_processes < 2:
             return [work(path) for path in paths]
         return _map_in_processes(n_processes, work, paths)
+
+    def processors_each(self, paths: Sequence[Path]) -> int:
+        """Returns the number of processors for each run while map() analyses them; 0: all of a worker."""
+        if self.dask:
+            return self.processes and max(1, self.processes // len(paths))
+        return max(1, self._n_processors // self._n_processes(paths))
+
+    @property
+    def _n_processors(self) -> int:
+        return self.processes or len(os.sched_getaffinity(0))
+
+    def _n_processes(self, paths: Sequence[Path]) -> int:
+        worth = self.processes > 1 or sum(map(_log_bytes, paths)) >= _WORTH_PROCESSES_BYTES
+        return min(self._n_processors, len(paths)) if worth else 1
 
 
 def _called(content: Content, path: Path) -> Content:

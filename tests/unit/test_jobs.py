@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -138,6 +139,27 @@ def test_workers_return_results_in_the_order_of_the_runs(processes: int) -> None
     assert [content.breakdown.states.work_ns for content in found] == [
         2 * (MS + len(path.name)) for path in paths
     ]
+
+
+@pytest.mark.parametrize(
+    ("workers", "log_bytes", "n_runs", "n_processors"),
+    [
+        (Workers(), 1 << 30, 2, 4),
+        (Workers(), 1 << 30, 20, 1),
+        (Workers(), 1 << 10, 2, 8),  # one run after the other
+        (Workers(), 1 << 30, 1, 8),
+        (Workers(processes=6), 1 << 10, 2, 3),
+        (Workers(processes=1), 1 << 30, 2, 1),
+        (Workers("tcp://there"), 1 << 30, 2, 0),
+        (Workers("tcp://there", 6), 1 << 30, 2, 3),
+    ],
+)
+def test_processes_share_the_processors(
+    workers: Workers, log_bytes: int, n_runs: int, n_processors: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ompass.workers._log_bytes", lambda _: log_bytes)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
+    assert workers.processors_each([Path(f"{k}.ompass") for k in range(n_runs)]) == n_processors
 
 
 @pytest.mark.parametrize("processes", [0, 2])

@@ -150,13 +150,14 @@ def krd(
         raise UsageError(f"--share {share:g}", "it is a share above 0 and at most 1", "try --share 0.01")
     l2_bytes, llc_bytes = _size("--l2", l2), _size("--llc", llc)
     machine = synthetic_topology(topology) if topology else None
-    threads = jobs and max(1, jobs // len(directories))  # per process; each process reads one run
+    workers = Workers(dask, jobs)
+    threads = workers.processors_each(directories)
     options = ReuseOptions(machine, place.value, l2_bytes, llc_bytes, coherence, share, threads)
     if len(directories) == 1 and not dask:
         with _progress(directories[0].name) as progress:
             contents = [_content(directories[0], options, progress)]
     else:
-        contents = Workers(dask, jobs).map(partial(_content, options=options), directories)
+        contents = workers.map(partial(_content, options=options), directories)
     if figure is not None:
         render(reuse_figure(contents), figure)
         say(f"wrote {figure}")
