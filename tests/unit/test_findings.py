@@ -563,8 +563,8 @@ def loads_of(kind: str = "task", n: int = 200, **fields: Any) -> SampledLoad:
 QUICK_LOADS = loads_of(cycles=4, source="L1", was_modified=False, n=2000)
 
 
-def memory_findings(*loads: SampledLoad) -> list[Finding]:
-    run = made_run(healthy_rows(), healthy_tasks())
+def memory_findings(*loads: SampledLoad, **clock: Any) -> list[Finding]:
+    run = made_run(healthy_rows(), healthy_tasks(), **clock)
     return [f for f in findings(run, loads=loads) if f.kind == "memory_contention"]
 
 
@@ -580,6 +580,8 @@ def test_loads_of_lines_that_other_threads_write_are_contention() -> None:
     assert "run tasks near their data" in far.cure
     (bounded,) = memory_findings(loads_of(period=10**6))
     assert bounded.cost_ns == 196 * MS, "no more than all work"
+    (timed_in_ns,) = memory_findings(loads_of(), QUICK_LOADS, clock_kind="clock_gettime", clock_hz=1e9)
+    assert timed_in_ns.cost_ns == 40 * MS, "a tick of this clock is no cycle"
 
 
 def test_loads_that_cost_little_or_are_near_are_not_contention() -> None:

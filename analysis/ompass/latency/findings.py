@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ompass.latency.metrics import OwnerLoads, loads_by_owner
 from ompass.metrics import thresholds
 from ompass.metrics.facts import Evidence, Facts, evidence
-from ompass.model import share
+from ompass.model import Run, share
 from ompass.units import count, percent
 
 _SHARED = (
@@ -28,10 +28,15 @@ def memory_contention(facts: Facts) -> Iterator[Evidence]:
             continue
         part = share(loads.slowed_cycles, loads.cycles)
         # Loads overlap each other and computation, so their cycles are an upper bound of the loss.
-        lost_ns = min(loads.waited_cycles * 1e9 / facts.run.clock_hz, facts.processor.work_running_ns)
+        lost_ns = min(loads.waited_cycles * 1e9 / _core_hz(facts.run), facts.processor.work_running_ns)
         if part < thresholds.SLOWED_PART or facts.breakdown.share(lost_ns) < thresholds.LOADS_SHARE:
             continue
         yield _evidence(facts, loads, part, lost_ns)
+
+
+def _core_hz(run: Run) -> float:
+    """Returns the nominal rate of the cores, which is that of the time stamp counter."""
+    return run.clock_hz if run.clock_kind == "tsc" else thresholds.UNKNOWN_CORE_HZ
 
 
 def _evidence(facts: Facts, loads: OwnerLoads, part: float, lost_ns: float) -> Evidence:

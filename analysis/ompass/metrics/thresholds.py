@@ -232,6 +232,10 @@ SLOWED_PART = 0.25
 LOADS_SHARE = 0.1
 """Contended loads are reported if their cycles, added up, are this part of the thread-time."""
 
+UNKNOWN_CORE_HZ = 2e9
+"""Rate of the cores in runs without a time stamp counter. Most busy cores are faster, so times that are
+computed from their cycles stay upper bounds."""
+
 LEAST_SAMPLES = 10
 """Fewer samples of a part of a run allow no conclusion about the part."""
 
