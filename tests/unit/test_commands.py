@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +27,7 @@ from ompass.topology import recorded_topology
 from ompass.units import task_name
 from unit.conftest import FakeCore
 
+GOLDEN = Path(__file__).parents[1] / "golden" / "clang-16-preloaded-trace.tar.xz"
 MakeCore = Callable[..., FakeCore]
 MakeDirectory = Callable[[str], Path]
 
@@ -373,15 +375,30 @@ def test_error_is_one_line_on_stderr_without_a_traceback() -> None:
     assert done.stderr.startswith("ompass: error: /no/such/run.ompass: no such directory; ")
 
 
-def test_closed_pipe_is_not_an_error() -> None:
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("--help",), 0),
+        (("dump", "RUN", "--kinds"), 0),
+        (("report", "RUN"), 0),
+        (("check", "RUN", "--", "RUN"), 2),
+    ],
+)
+def test_closed_pipe_is_not_an_error(tmp_path: Path, arguments: tuple[str, ...], code: int) -> None:
+    with tarfile.open(GOLDEN) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (log,) = tmp_path.rglob("process.log")
+    reader, writer = os.pipe()
+    os.close(reader)
     done = subprocess.run(
-        f"{sys.executable} -m ompass --help | head -n 1",
-        shell=True,
-        capture_output=True,
+        [sys.executable, "-m", "ompass", *[word.replace("RUN", str(log.parent)) for word in arguments]],
+        stdout=writer,
+        stderr=subprocess.PIPE,
         text=True,
         check=False,
     )
-    assert done.stderr == ""
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (code, "")
 
 
 def test_version_is_printed() -> None:

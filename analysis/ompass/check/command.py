@@ -28,7 +28,14 @@ from ompass.commands.options import (
     new_folder,
     parse_minimum,
 )
-from ompass.commands.streams import console_for, measuring_bar, say, to_json, write_result
+from ompass.commands.streams import (
+    console_for,
+    ending_at_closed_pipe,
+    measuring_bar,
+    say,
+    to_json,
+    write_result,
+)
 from ompass.errors import RunNotFoundError, UsageError
 from ompass.launch.plan import RunOptions
 from ompass.launch.recorder import Recorder
@@ -187,11 +194,13 @@ def check(
         (bencher, bencher_check),
     ):
         if file is not None:
-            write_result(form(content), file)
-    if as_json:
-        write_result(to_json(plain(report)), None)
-    elif Path("-") not in (markdown, junit, benchmark, bencher):
-        print_report(console_for(), report)
+            with ending_at_closed_pipe():
+                write_result(form(content), file)
+    with ending_at_closed_pipe():
+        if as_json:
+            write_result(to_json(plain(report)), None)
+        elif Path("-") not in (markdown, junit, benchmark, bencher):
+            print_report(console_for(), report)
     raise typer.Exit(content.verdict.status)
 
 

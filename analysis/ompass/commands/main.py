@@ -20,7 +20,7 @@ import typer
 import ompass
 from ompass.commands.help import HelpedCommand, HelpedGroup
 from ompass.commands.options import current_name
-from ompass.commands.streams import prepare_streams, say
+from ompass.commands.streams import discard_stdout, ending_at_closed_pipe, prepare_streams, say
 from ompass.errors import OmpassError, OutputError, UsageError
 
 _CommandLineError: Any = next(
@@ -149,11 +149,6 @@ def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
     return app
 
 
-def _discard_stdout() -> None:
-    """Discards buffered output, so that Python's flush at exit does not fail a second time."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def main() -> None:
     run_and_exit(lambda: _call(sys.argv[1:]))
 
@@ -198,23 +193,24 @@ def _check_program(name: str) -> None:
 
 
 def run_and_exit(command: Callable[[], object]) -> None:
-    """Runs `command`, which may return an exit code. Turns its errors into messages and exit codes."""
+    """Runs `command`, which may return an exit code. Turns its errors into messages and exit codes.
+
+    A closed pipe is not an error.
+    """
     prepare_streams()
+    status: object = None
     try:
-        status = command()
+        with ending_at_closed_pipe():
+            status = command()
     except OmpassError as error:
         say(f"error: {error.one_line()}")
         sys.exit(error.exit_code)
     except _CommandLineError as error:
         say(f"error: {_one_line(error)}")
         sys.exit(UsageError.exit_code)
-    except BrokenPipeError:
-        # The reader of our output, such as `head`, has closed the pipe.
-        _discard_stdout()
-        sys.exit(0)
     except OSError as error:
         say(f"error: {error}")
-        _discard_stdout()
+        discard_stdout()
         sys.exit(OutputError.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)

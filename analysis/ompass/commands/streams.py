@@ -94,6 +94,26 @@ def to_json(value: Any) -> str:
     return json_text(json.dumps(value, indent=2, ensure_ascii=False)) + "\n"
 
 
+@contextmanager
+def ending_at_closed_pipe() -> Iterator[None]:
+    """Ends the block, and discards further output, if the reader of our output, such as `head`, is gone."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard_stdout()
+    except SystemExit as end:
+        # Rich and typer turn the error into an exit with status 1.
+        if not isinstance(end.__context__, BrokenPipeError):
+            raise
+        discard_stdout()
+
+
+def discard_stdout() -> None:
+    """Discards buffered output, so that Python's flush at exit does not fail a second time."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 _PATIENCE_S = 1.0
 _BETWEEN_S = 0.25
 
