@@ -44,6 +44,20 @@ def is_packed(path: Path) -> bool:
         return False
 
 
+def is_packed_run(path: Path) -> bool:
+    """True if the first member of a packed file is a file of a run. Raises IncompleteInstallationError."""
+    try:
+        return is_packed(path) and bool(first_file(path))
+    except DamagedRunError:
+        return False
+
+
+def meta_text(path: Path) -> str:
+    """Returns the meta.json of a packed run; empty if the run has none. Raises DamagedRunError."""
+    name, content = first_file(path)
+    return content.decode("utf-8", "replace") if name.endswith("/meta.json") else ""
+
+
 def pack_run(directory: Path, target: Path) -> None:
     """Writes the files of a run, without its caches, into one file. Raises OutputError.
 

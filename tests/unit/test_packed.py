@@ -7,10 +7,12 @@ import io
 import json
 import os
 import shutil
+import sys
 import tarfile
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner, Result
 
 import ompass
@@ -18,8 +20,11 @@ from ompass import packed
 from ompass.check.execute import recorded_directories
 from ompass.commands.main import application
 from ompass.commands.streams import say
-from ompass.errors import DamagedRunError, OutputError, UsageError
+from ompass.errors import DamagedRunError, IncompleteInstallationError, OutputError, UsageError
+from ompass.keeping import command
+from ompass.keeping.runs import find_runs
 from ompass.packed import first_file, is_packed, pack_run, shown_path, unpacked
+from ompass.readers.run import open_run
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "clang-16-preloaded-trace.tar.xz"
 
@@ -159,6 +164,22 @@ def test_a_cut_file_is_reported(run: Path, tmp_path: Path, part: float) -> None:
         unpacked(tmp_path / "cut.zst")
 
 
+def test_a_folder_of_runs_may_contain_other_packed_files(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "data.csv.zst").write_bytes(packed._zstd().compress(b"1,2,3"))
+    (tmp_path / "logs.tar.zst").write_bytes(archive_with(tmp_path / "x", "a/b").read_bytes()[:40])
+    (tmp_path / "x").unlink()
+    assert recorded_directories(tmp_path) == (run,)
+
+
+@pytest.mark.parametrize("place", [".", "..", "../q.ompass"])
+def test_a_run_is_packed_beside_its_directory(run: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    inner = run / "trace.ompass"
+    inner.mkdir()
+    monkeypatch.chdir(inner if place == ".." else run)
+    call("pack", place)
+    assert is_packed(run.with_name("q.ompass.zst"))
+
+
 def test_a_full_disk_is_reported(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pack_run(run, tmp_path / "q.zst")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(1, 1, 0))
@@ -222,11 +243,56 @@ def test_other_files_are_neither_listed_nor_removed(run: Path, tmp_path: Path) -
     assert copy.exists() and link.is_symlink() and (tmp_path / "other.zst").exists()
 
 
-def test_a_run_of_a_running_program_stays(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ompass.keeping.runs.has_ended", lambda _: False)
+def test_a_run_of_a_running_program_stays(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ompass.keeping.runs.what_still_runs", lambda _: "its process 7 still runs")
     result = call("clean", run, "--remove", "--yes")
     assert "still runs" in result.stderr
     assert run.exists()
+
+
+@pytest.mark.parametrize(("host", "kept"), [("elsewhere", True), (os.uname().nodename, False)])
+def test_an_unfinished_run_of_another_machine_stays(
+    run: Path, monkeypatch: pytest.MonkeyPatch, host: str, kept: bool
+) -> None:
+    (run / "meta.json").write_text(json.dumps({"host": host}))
+    unfinished = open_run(run).replace(end_reason="running-or-killed", pid=2**31 - 1)
+    monkeypatch.setattr("ompass.keeping.runs.open_run", lambda _: unfinished)
+    monkeypatch.setattr("ompass.keeping.command.open_run", lambda _: unfinished)
+    if kept:
+        with pytest.raises(UsageError, match="may still run on elsewhere"):
+            call("pack", run)
+    result = call("clean", run, "--remove", "--yes")
+    assert (run.exists(), "may still run on elsewhere" in result.stderr) == (kept, kept)
+
+
+def test_the_end_of_input_at_the_question_removes_nothing(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    with pytest.raises(typer.Exit) as ended:
+        command._remove(find_runs([run]), yes=False)
+    assert ended.value.exit_code == 130
+    assert capsys.readouterr().err.endswith("\nompass: nothing was removed\n")
+    assert run.exists()
+
+
+def test_packed_runs_without_a_readable_description_are_listed(run: Path, tmp_path: Path) -> None:
+    (run / "meta.json").write_text("{broken")
+    pack_run(run, tmp_path / "q.ompass.zst")
+    assert listed(tmp_path)["q.ompass.zst"]["program"] == ""
+
+
+def test_packed_files_are_not_listed_if_nothing_can_read_them(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing() -> object:
+        raise IncompleteInstallationError("packed runs cannot be read or written")
+
+    pack_run(run, tmp_path / "q.ompass.zst")
+    monkeypatch.setattr(packed, "_zstd", missing)
+    assert set(listed(tmp_path)) == {"q.ompass"}
 
 
 def test_an_age_without_a_unit_is_refused(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ompass.errors import OutputError
+from ompass.errors import OutputError, UsageError
 from ompass.launch.produced import (
     absolute_pattern,
     candidates,
@@ -16,6 +16,7 @@ from ompass.launch.produced import (
     choose_directory,
     find_produced,
     new_launch,
+    remove_existing,
 )
 from ompass.readers.meta import read_meta
 
@@ -153,6 +154,21 @@ def test_a_pattern_without_new_runs_produced_nothing(tmp_path: Path) -> None:
     pattern = f"{tmp_path}/a.ompass"
     assert find_produced(pattern, candidates(pattern), 5, LAUNCHED).main is None
     assert find_produced(f"{tmp_path}/no/such/b.ompass", set(), 5, LAUNCHED).main is None
+
+
+def test_force_removes_only_runs_without_other_files(tmp_path: Path) -> None:
+    run = record(tmp_path / "a.ompass", 5)
+    (run / "process.log").write_bytes(b"OMPASSPR")
+    (run / "results.csv").write_text("mine")
+    with pytest.raises(UsageError, match=r"also contains results\.csv"):
+        remove_existing(str(run), {})
+    (run / "results.csv").unlink()
+    (run / "process.log").write_bytes(b"log of a server")
+    with pytest.raises(UsageError, match=r"process\.log is not from ompass"):
+        remove_existing(str(run), {})
+    (run / "process.log").write_bytes(b"OMPASSPR")
+    remove_existing(str(run), {})
+    assert not run.exists()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '{"pid": "x", "command": 3, "environment": []}'])

@@ -132,7 +132,11 @@ def run(
     ] = "",
     force: Annotated[
         bool,
-        typer.Option("--force", help="Remove the run directory of -o if it exists.", rich_help_panel=OUTPUT),
+        typer.Option(
+            "--force",
+            help="Remove the run directory of -o if it exists and contains no other files.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = False,
     wrappers: Annotated[
         bool | None,

@@ -17,7 +17,7 @@ from ompass.errors import OmpassError, OutputError, UsageError
 from ompass.keeping.names import keep_names_of
 from ompass.keeping.runs import KeptRun, find_runs, remove_run
 from ompass.packed import SUFFIX, pack_run
-from ompass.readers.run import has_ended, open_run
+from ompass.readers.run import open_run, what_still_runs
 from ompass.reports.model import Column, Kind, Table, data, plain
 from ompass.reports.terminal import print_table
 from ompass.units import plural, size
@@ -59,9 +59,10 @@ def pack(
 ) -> None:
     """Make one compressed file of a run, which every command reads."""
     run = open_run(directory)
-    if not has_ended(run):
-        raise UsageError(f"{directory}", f"its process {run.pid} still runs", "pack it after its end")
-    target = output or directory.with_name(directory.resolve().name + SUFFIX)
+    if runs := what_still_runs(run):
+        raise UsageError(f"{directory}", runs, "pack it after its end, on the machine that recorded it")
+    name = f"{directory.resolve().name}{SUFFIX}"
+    target = output or (directory.resolve() if directory.name in ("", "..") else directory).with_name(name)
     if target.exists() and not force:
         raise OutputError(f"{target} cannot be written", "it exists", "add --force, or name another file")
     with waiting(f"packing {directory}"):
@@ -112,8 +113,13 @@ def _remove(found: Sequence[KeptRun], yes: bool) -> None:
     if not yes:
         if not sys.stdin.isatty():
             raise UsageError("--remove", "it cannot ask, because the input is not a terminal", "add --yes")
-        if not typer.confirm(f"Remove {total}?", err=True):
-            return
+        try:
+            if not typer.confirm(f"Remove {total}?", err=True):
+                return
+        except typer.Abort:  # Ctrl-C or Ctrl-D, on the line of the question
+            print(file=sys.stderr)
+            say("nothing was removed")
+            raise typer.Exit(130) from None
     failed: OmpassError | None = None
     for run in chosen:
         try:

@@ -1,24 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds recorded runs in directories, with their age, size and program, and removes them.
 
-Owns the rules for removal: a directory must be a run without other files, a file must be a packed run.
+Owns the removal. A directory must be a run that has ended, without other files; a file must be a packed run.
 """
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
-from ompass.errors import DamagedRunError, OmpassError, OutputError, RunNotFoundError
-from ompass.packed import CACHES, RUN_FILES, first_file, is_packed
-from ompass.readers.meta import TRACE, Meta, meta_of, read_meta
-from ompass.readers.run import has_ended, is_run_directory, open_run
-
-_MAGIC: Final = b"OMPASSPR"  # the first bytes of process.log
+from ompass.errors import IncompleteInstallationError, OmpassError, OutputError, RunNotFoundError
+from ompass.packed import is_packed_run, meta_text
+from ompass.readers.meta import TRACE, Meta, meta_of_text, read_meta
+from ompass.readers.run import foreign_content, is_run_directory, open_run, what_still_runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +76,9 @@ def _run_at(path: Path) -> KeptRun | None:
     try:
         if is_run_directory(path) and (path / "process.log").exists():
             return _directory(path)
-        return _packed(path) if is_packed(path) else None
+        return _packed(path) if is_packed_run(path) else None
+    except IncompleteInstallationError:  # nothing here can read it
+        return None
     except OSError:  # it vanished, or is not readable
         return None
 
@@ -97,12 +95,8 @@ def _directory(path: Path) -> KeptRun:
     )
 
 
-def _packed(path: Path) -> KeptRun | None:
-    try:
-        name, content = first_file(path)
-    except DamagedRunError:
-        return None
-    meta = meta_of(json.loads(content)) if name.endswith("/meta.json") else Meta()
+def _packed(path: Path) -> KeptRun:
+    meta = meta_of_text(meta_text(path))
     status = path.stat()
     obstacle = "it is a symbolic link" if path.is_symlink() else ""
     return KeptRun(path, _command(meta), status.st_mtime, status.st_size, obstacle)
@@ -113,26 +107,10 @@ def _command(meta: Meta) -> str:
 
 
 def _obstacle(path: Path) -> str:
-    if path.is_symlink():
-        return "it is a symbolic link"
-    with (path / "process.log").open("rb") as log:
-        if log.read(len(_MAGIC)) != _MAGIC:
-            return "its process.log is not from ompass"
-    others = list(_other_files(path))
-    if others:
-        return f"it also contains {others[0]}{' and other files' if others[1:] else ''}"
+    foreign = foreign_content(path)
+    if foreign:
+        return foreign
     try:
-        run = open_run(path)
+        return what_still_runs(open_run(path))
     except OmpassError:  # damaged, but a run
         return ""
-    return "" if has_ended(run) else f"its process {run.pid} still runs"
-
-
-def _other_files(path: Path) -> Iterator[str]:
-    for entry in sorted(path.iterdir()):
-        if entry.name == TRACE and is_run_directory(entry) and not entry.is_symlink():
-            yield from (f"{TRACE}/{name}" for name in _other_files(entry))
-            continue
-        known = RUN_FILES.fullmatch(entry.name) or CACHES.fullmatch(entry.name)
-        if not known or entry.is_symlink() or not entry.is_file():
-            yield entry.name

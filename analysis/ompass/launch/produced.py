@@ -26,7 +26,7 @@ from ompass.launch.rank_start import LAUNCH, RANKS, rank_variables
 from ompass.launch.runtimes import find_runtimes
 from ompass.launch.tool import find_tool_library
 from ompass.readers.meta import Meta, read_meta
-from ompass.readers.run import is_run_directory
+from ompass.readers.run import foreign_content, is_run_directory
 from ompass.runtime_names import is_python
 from ompass.units import plural
 
@@ -88,7 +88,8 @@ def check_place(pattern: str, named: str) -> None:
 def remove_existing(pattern: str, environ: Mapping[str, str]) -> None:
     """Removes the run directory of an absolute pattern, for a new run with the same name.
 
-    Raises UsageError if the name has patterns, belongs to several ranks, or names no run directory.
+    Raises UsageError if the name has patterns, belongs to several ranks, or names no run directory, or one
+    with other files.
     """
     if _PATTERN.search(pattern.replace("%%", "")) or any(name in environ for name, _, _ in RANKS):
         raise UsageError(
@@ -100,6 +101,9 @@ def remove_existing(pattern: str, environ: Mapping[str, str]) -> None:
     if path.is_symlink() or not is_run_directory(path):
         raise UsageError("--force", f"{path} is not a run directory", "name another place with -o")
     try:
+        foreign = foreign_content(path)
+        if foreign:
+            raise UsageError("--force", f"{path} is not removed: {foreign}", "name another place with -o")
         shutil.rmtree(path)
     except OSError as error:
         raise OutputError(f"{path} cannot be removed", error.strerror or str(error)) from error

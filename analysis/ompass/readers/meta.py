@@ -47,15 +47,20 @@ def traced_run(directory: Path) -> Path:
 def read_meta(directory: Path) -> Meta:
     """Returns the description of a run; an empty one if the file is missing or broken."""
     try:
-        values = _values(directory)
-    except (OSError, ValueError):
+        return meta_of_text(read_small_file(directory / "meta.json"))
+    except OSError:
         return Meta()
-    return meta_of(values)
 
 
-def meta_of(values: Any) -> Meta:
-    """Returns the description in the value of a meta.json; fields of wrong types are empty."""
-    values = _mapping(values)
+def meta_of_text(text: str) -> Meta:
+    """Returns the description in the text of a meta.json; an empty one if it is broken.
+
+    Fields of wrong types are empty.
+    """
+    try:
+        values = _values_in(text)
+    except ValueError:
+        return Meta()
     return Meta(
         pid=_integer(values.get("pid")) or 0,
         parent_pid=_integer(values.get("parent_pid")) or 0,
@@ -75,7 +80,7 @@ def meta_of(values: Any) -> Meta:
 def meta_problems(directory: Path) -> list[str]:
     """Returns the problem of meta.json, at most one sentence; a missing file is not a problem."""
     try:
-        _values(directory)
+        _values_in(read_small_file(directory / "meta.json"))
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:
@@ -83,10 +88,10 @@ def meta_problems(directory: Path) -> list[str]:
     return []
 
 
-def _values(directory: Path) -> dict[str, Any]:
-    """Returns the JSON object in meta.json. Raises OSError, or ValueError if it is not a JSON object."""
+def _values_in(text: str) -> dict[str, Any]:
+    """Returns the JSON object in a text. Raises ValueError if it is not a JSON object."""
     try:
-        values = json.loads(read_small_file(directory / "meta.json"))
+        values = json.loads(text)
     except RecursionError:
         raise ValueError("its values are nested too deeply") from None
     if not isinstance(values, dict):

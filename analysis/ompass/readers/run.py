@@ -17,8 +17,8 @@ from ompass import _core
 from ompass._core import STACK_WORD, EventTable, GroupLimits, LogError, Sample, SampledThread, Samples
 from ompass.errors import DamagedRunError, NothingToShowError, RunNotFoundError
 from ompass.model import Run, TaskGraph
-from ompass.packed import is_packed, unpacked
-from ompass.readers.meta import meta_problems, read_meta
+from ompass.packed import CACHES, RUN_FILES, is_packed_run, unpacked
+from ompass.readers.meta import TRACE, Meta, meta_problems, read_meta
 from ompass.units import plural
 
 __all__ = ["STACK_WORD", "EventTable", "Sample", "SampledThread", "Samples"]
@@ -26,6 +26,7 @@ __all__ = ["STACK_WORD", "EventTable", "Sample", "SampledThread", "Samples"]
 CORE_FILE: Final = str(_core.__file__)
 SWEEP_FILE: Final = "sweep.json"
 """The file by which a directory is recognized as a sweep."""
+_MAGIC: Final = b"OMPASSPR"  # the first bytes of process.log
 _LOOK_S: Final = 0.02
 
 
@@ -34,10 +35,43 @@ def is_run_directory(path: Path) -> bool:
     return path.is_dir() and ((path / "meta.json").exists() or (path / "process.log").exists())
 
 
+def foreign_content(path: Path) -> str:
+    """Returns the reason why a directory is not only a run, and must stay; empty if it is only a run.
+
+    Raises OSError if the directory cannot be read.
+    """
+    if path.is_symlink():
+        return "it is a symbolic link"
+    if not _is_from_ompass(path):
+        return "its process.log is not from ompass"
+    others = list(_other_files(path))
+    return f"it also contains {others[0]}{' and other files' if others[1:] else ''}" if others else ""
+
+
+def _is_from_ompass(path: Path) -> bool:
+    """True if process.log begins with our bytes. If it is missing or empty, meta.json decides."""
+    try:
+        with (path / "process.log").open("rb") as log:
+            begin = log.read(len(_MAGIC))
+    except FileNotFoundError:
+        begin = b""
+    return begin == _MAGIC or (not begin and read_meta(path).ompass_version != "")
+
+
+def _other_files(path: Path) -> Iterator[str]:
+    for entry in sorted(path.iterdir()):
+        if entry.name == TRACE and is_run_directory(entry) and not entry.is_symlink():
+            yield from (f"{TRACE}/{name}" for name in _other_files(entry))
+            continue
+        known = RUN_FILES.fullmatch(entry.name) or CACHES.fullmatch(entry.name)
+        if not known or entry.is_symlink() or not entry.is_file():
+            yield entry.name
+
+
 def runs_in(folder: Path) -> list[Path]:
     """Returns the runs in a folder, by name; unpacks packed runs. Raises DamagedRunError, OutputError."""
     entries = sorted(folder.iterdir())
-    return [unpacked(entry) for entry in entries if is_run_directory(entry) or is_packed(entry)]
+    return [unpacked(entry) for entry in entries if is_run_directory(entry) or is_packed_run(entry)]
 
 
 def is_sweep_directory(path: Path) -> bool:
@@ -71,20 +105,36 @@ def _file_of(module: str, run_dir: Path) -> str:
 
 def has_ended(run: Run) -> bool:
     """True if the run is complete, or its process no longer exists on this machine."""
+    return not what_still_runs(run)
+
+
+def what_still_runs(run: Run) -> str:
+    """Returns a clause that names the process of a run that has not ended; empty if it has ended.
+
+    A process of another machine may still run unless the run records its end.
+    """
     if run.end_reason != "running-or-killed":
-        return True
+        return ""
+    meta = read_meta(Path(run.path))
+    if not _is_of_this_machine(meta):
+        return f"its process {run.pid} may still run on {meta.host}"
     try:
         os.kill(run.pid, 0)
     except ProcessLookupError:
-        return True
+        return ""
     except PermissionError:
-        return False
-    return False
+        pass
+    return f"its process {run.pid} still runs"
+
+
+def _is_of_this_machine(meta: Meta) -> bool:
+    """True if a run was recorded here, or its machine is unknown."""
+    return meta.host in ("", "unknown", os.uname().nodename)
 
 
 def have_ended(directories: Sequence[Path], limit_s: float) -> bool:
     """Waits until the processes of these runs on this machine have ended; False after the time limit."""
-    pids = {read_meta(path).pid for path in directories} - {0}
+    pids = {meta.pid for meta in map(read_meta, directories) if _is_of_this_machine(meta)} - {0}
     end_s = time.monotonic() + limit_s
     while pids := {pid for pid in pids if Path(f"/proc/{pid}/exe").exists()}:
         if time.monotonic() > end_s:
