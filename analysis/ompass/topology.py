@@ -63,6 +63,7 @@ class Topology:
     def group_of_thread(self, n_threads: int, place: str = "compact") -> list[int]:
         """Returns the index of each thread's group. If there are more threads than CPUs, CPUs repeat.
 
+        Without CPUs, all threads belong to the first group.
         `place`: "compact" fills one group after the other; "scatter" alternates between groups.
         """
         by_cpu = self.group_of_cpu()
@@ -70,7 +71,7 @@ class Topology:
         if place == "scatter":
             rank = {cpu: k for group in self.groups for k, cpu in enumerate(group.cpus)}
             order = [by_cpu[cpu] for cpu in sorted(self.cpus, key=lambda cpu: (rank[cpu], by_cpu[cpu]))]
-        return [order[thread % len(order)] for thread in range(n_threads)]
+        return [order[thread % len(order)] if order else 0 for thread in range(n_threads)]
 
     def group_of_cpu(self) -> list[int]:
         """Returns the index of the group by CPU number; 0 for numbers without a group."""

@@ -305,6 +305,11 @@ def test_a_topology_nested_too_deeply_or_with_absurd_cpus_is_ignored(tmp_path: P
         assert recorded_topology(tmp_path).description.startswith("not recorded")
 
 
+def test_threads_of_a_run_without_topology_share_one_cache_group(tmp_path: Path) -> None:
+    machine = recorded_topology(tmp_path)
+    assert [machine.group_of_thread(3, place) for place in ("compact", "scatter")] == [[0, 0, 0]] * 2
+
+
 def test_long_work_shows_how_long_it_has_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = io.StringIO()
     monkeypatch.setattr(shown, "isatty", lambda: True)
