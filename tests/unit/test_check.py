@@ -16,6 +16,7 @@ from ompass.check import execute
 from ompass.check.content import (
     CheckContent,
     Evidence,
+    Figure,
     Measured,
     changed,
     collect_check,
@@ -24,7 +25,7 @@ from ompass.check.content import (
 )
 from ompass.check.execute import TRACED_ROUNDS, Limits, Source, gather, recorded_directories
 from ompass.check.exports import bencher_check, benchmark_check, junit_check, markdown_check
-from ompass.check.report import check_report
+from ompass.check.report import check_report, times_table
 from ompass.check.verdict import (
     FALSE_WORSE,
     LEAST_REPEATS,
@@ -203,7 +204,9 @@ def test_an_open_verdict_says_what_to_do() -> None:
     assert disturbed.verdict.kind == "disturbed"
     assert "repeat it on a quiet machine" in disturbed.verdict.cure
     assert any("work on processors is not worse" in note for note in disturbed.notes)
-    assert "directory" in verdict_of(evidence(rounds(1, 1.0))).cure
+    assert f"directory of at least {LEAST_REPEATS} runs" in verdict_of(evidence(rounds(1, 1.0))).cure
+    short = evidence_of(rounds(1, 1.0), ([], []), 0.02, 5, alternating=True, repeatable=True)
+    assert "more time" in verdict_of(short).cure
 
 
 def content(factor: float = 1.05, name: str = "fib|30 <b>") -> CheckContent:
@@ -354,3 +357,21 @@ def test_directories_without_runs_are_refused(tmp_path: Path) -> None:
 )
 def test_a_verdict_states_the_limits_that_are_known(ratio: Ratio, text: str) -> None:
     assert changed(Judgement(ratio, 0.02, "open")) == text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "shown", "interval"),
+    [
+        (Ratio(0.995, 0.98, 1.012), "-2.0% and +1.2%", [0.98, 1.012]),
+        (Ratio(0.995, 0.0, 1.012), "? and +1.2%", [None, 1.012]),
+        (Ratio(1.5, 1.4, math.inf), "+40.0% and ?", [1.4, None]),
+        (Ratio(1.01, 0.0, math.inf), None, None),
+    ],
+)
+def test_a_table_marks_unknown_limits(
+    ratio: Ratio, shown: str | None, interval: list[float | None] | None
+) -> None:
+    table = times_table([Figure("time", (1, 1), (1, 1), Judgement(ratio, 0.02, "open"))])
+    (row,) = plain(table)
+    assert row["ratio_interval"] == interval
+    assert table.rows[0][[column.title for column in table.columns].index("between")] == shown

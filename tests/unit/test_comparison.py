@@ -152,6 +152,7 @@ def test_runs_alternate_if_each_round_has_one_of_each_side() -> None:
     assert rounds("aabb") is None
     assert rounds("abab"[::-1]) == [[1, 3], [0, 2]]
     assert rounds("aba") is None
+    assert rounds("ab") is None, "one round is no alternation"
     assert in_rounds([repeat(1)] * 2, [repeat(1)] * 2) is None, "starts are unknown"
 
 

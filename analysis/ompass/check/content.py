@@ -8,7 +8,6 @@ alone never shows that a program did not become worse, because waits may have gr
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,6 +34,7 @@ from ompass.units import percent, plural
 
 TIME: Final = "time"
 WORK: Final = WORK_ON_PROCESSORS
+_MORE_TIME: Final = f"allow more time (--time-limit): a verdict needs {LEAST_REPEATS} rounds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +122,7 @@ class Evidence:
     n_after: int
     in_rounds: bool
     n_disturbed: int
+    is_repeatable: bool  # True if more rounds would add runs to every side that has a single one
     parallelism: tuple[float, float] | None = None  # work / span before and after; None without traces
 
     def figure(self, name: str) -> Figure | None:
@@ -140,10 +141,12 @@ def evidence_of(
     minimum: float,
     n_looks: int,
     alternating: bool = False,
+    repeatable: bool = False,
 ) -> Evidence:
     """Returns the evidence from the runs of both sides. `traced`: runs whose measured time does not count.
 
     `alternating`: runs with the same index belong to one round; otherwise, the start times decide.
+    `repeatable`: more rounds would add runs to every side that has a single one.
     """
     traces = tuple(those or side for those, side in zip(traced, sides, strict=True))
     rounds = tuple(sides) if alternating else in_rounds(*sides)
@@ -161,6 +164,7 @@ def evidence_of(
         n_after=len(sides[1]),
         in_rounds=rounds is not None,
         n_disturbed=sum(run.disturbed for side in sides for run in side),
+        is_repeatable=repeatable,
         parallelism=_parallelism(traces),
     )
 
@@ -212,7 +216,9 @@ def verdict_of(evidence: Evidence) -> Verdict:
             2,
             "single",
             "a single run does not show the noise of the machine, so times cannot be compared",
-            "give the program instead of its run, or a directory of at least five runs",
+            _MORE_TIME
+            if evidence.is_repeatable
+            else f"give the program instead of its run, or a directory of at least {LEAST_REPEATS} runs",
         )
     judgement = time.judgement
     if judgement.verdict != "open":
@@ -240,7 +246,7 @@ def verdict_of(evidence: Evidence) -> Verdict:
         )
     n_rounds = min(evidence.n_before, evidence.n_after)
     if n_rounds < LEAST_REPEATS and evidence.in_rounds:
-        cure = f"allow more time (--time-limit): a verdict needs {LEAST_REPEATS} rounds"
+        cure = _MORE_TIME
     elif evidence.in_rounds:
         needed = rounds_needed(judgement, n_rounds)
         cure = f"allow more rounds: about {needed} may suffice (--repeat {needed}, --time-limit)"
@@ -259,7 +265,7 @@ def changed(judgement: Judgement, words: tuple[str, str] = ("longer", "shorter")
     """Returns `3.1% longer, between +2.0% and +4.2%`; with one limit, `60.1% shorter, at least 58.3%`."""
     ratio = judgement.ratio
     size = _as_change(ratio.estimate, words)
-    limits = [limit for limit in (ratio.low, ratio.high) if 0 < limit < math.inf]
+    limits = [limit for limit in ratio.limits or () if limit is not None]
     if not limits:
         return f"{size}, in too few runs for a confidence interval"
     if len(limits) == 2:

@@ -102,14 +102,19 @@ def gather(
             if time.monotonic() - began_s > limits.time_s / 4:
                 break
     longest_s = 0.0
-    evidence = evidence_of(sides, traced, limits.minimum, n_looks, len(live) == 2)
+
+    def looked() -> Evidence:
+        repeatable = bool(live) and not judged_alone
+        return evidence_of(sides, traced, limits.minimum, n_looks, len(live) == 2, repeatable)
+
+    evidence = looked()
     for n in range(1, limits.repeats + 1 if live else 1):
         round_s = time.monotonic()
         run_round(n, "profile", sides)
         longest_s = max(longest_s, time.monotonic() - round_s)
         out_of_time = time.monotonic() - began_s + longest_s > limits.time_s
         if n in planned or out_of_time or judged_alone:
-            evidence = evidence_of(sides, traced, limits.minimum, n_looks, len(live) == 2)
+            evidence = looked()
             if evidence.is_certain or out_of_time or judged_alone:
                 break
     return evidence

@@ -106,15 +106,15 @@ def _finite(value: float) -> float | None:
     return None if math.isinf(value) else value
 
 
-def _interval(figure: Figure) -> list[float] | None:
-    if figure.judgement is None or math.isinf(figure.judgement.ratio.high):
-        return None
-    return [figure.judgement.ratio.low, figure.judgement.ratio.high]
+def _interval(figure: Figure) -> tuple[float | None, float | None] | None:
+    return figure.judgement.ratio.limits if figure.judgement else None
 
 
 def _between(figure: Figure) -> str | None:
-    found = _interval(figure)
-    return f"{signed(found[0])} and {signed(found[1])}" if found else None
+    low, high = _interval(figure) or (None, None)
+    if low is None:
+        return f"? and {signed(high)}" if high is not None else None
+    return f"{signed(low)} and {'?' if high is None else signed(high)}"
 
 
 def _parallelism(content: CheckContent) -> dict[str, Any] | None:

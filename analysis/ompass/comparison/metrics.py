@@ -241,7 +241,8 @@ Run = TypeVar("Run", bound=Started)
 def in_rounds(before: Sequence[Run], after: Sequence[Run]) -> tuple[tuple[Run, ...], tuple[Run, ...]] | None:
     """Returns both sides in the order of rounds; None unless the runs alternate.
 
-    They alternate if the first two runs are of different sides, and the next two, and so on.
+    They alternate if the first two runs are of different sides, and the next two, and so on, in at least two
+    rounds.
     """
     order = sorted(
         [(r.start_ns, 0, r) for r in before] + [(r.start_ns, 1, r) for r in after], key=lambda run: run[:2]
@@ -249,7 +250,12 @@ def in_rounds(before: Sequence[Run], after: Sequence[Run]) -> tuple[tuple[Run, .
     sides = [side for _, side, _ in order]
     starts = {start for start, _, _ in order}
     pairs = list(zip(sides[::2], sides[1::2], strict=False))
-    if len(before) != len(after) or len(starts) < len(order) or any(a == b for a, b in pairs):
+    if (
+        len(pairs) < 2
+        or len(before) != len(after)
+        or len(starts) < len(order)
+        or any(a == b for a, b in pairs)
+    ):
         return None
     first, second = (tuple(r for _, side, r in order if side == k) for k in (0, 1))
     return first, second

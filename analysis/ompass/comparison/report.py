@@ -71,7 +71,7 @@ def _size(change: Change[Place], name: str) -> str:
 def _certain(time: Change[Place]) -> str:
     """Returns the interval of the relative change, if it is known."""
     found = time.interval
-    if found is None or not 0 < found.low < math.inf:
+    if found is None or found.limits is None:
         return ""
     return f", {_signed(found.low)} to {_signed(found.high)} with 98% certainty"
 
@@ -338,10 +338,10 @@ def _construct_fields(key: Place | None) -> dict[str, Any] | None:
     }
 
 
-def _interval(change: Change[Place]) -> list[float] | None:
+def _interval(change: Change[Place]) -> tuple[float | None, float | None] | None:
     """Returns the 98% interval of the ratio; None if there is none."""
     found = change.interval
-    return [found.low, found.high] if found and change.p_value is not None and found.low else None
+    return found.limits if found and change.p_value is not None else None
 
 
 def _difference(change: Change[Place]) -> Figure:

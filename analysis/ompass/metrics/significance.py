@@ -39,6 +39,12 @@ class Ratio:
     low: float
     high: float
 
+    @property
+    def limits(self) -> tuple[float | None, float | None] | None:
+        """The lower and the upper limit, None for an unknown one; None if both are unknown."""
+        low, high = self.low or None, None if math.isinf(self.high) else self.high
+        return None if low is None and high is None else (low, high)
+
 
 def rounds_p(before: Sequence[float], after: Sequence[float]) -> float:
     """Returns the two-sided p-value of rounds. Raises ValueError if a side has more times."""
