@@ -2,8 +2,8 @@
 """The journal of a suite or sweep: the list of finished runs, which survives a kill.
 
 It is a text file with one JSON object per line. Each line is synced to disk before the next measurement
-starts. A killed process may leave an incomplete line; the next process that opens the journal removes this
-line and repeats the measurement. Only one process at a time holds a journal.
+starts. A killed process may leave an incomplete line; the next process repeats the measurement, and removes
+this line when it adds its first one. Only one process at a time holds a journal.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ class Journal:
         """
         self.path = path
         self._cure = cure
+        self._whole_bytes: int | None = None  # length without an incomplete last line, while the file has one
         try:
             self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         except OSError as error:
@@ -62,6 +63,9 @@ class Journal:
         """Writes an entry, which then survives a kill and a power cut. Raises OutputError."""
         data = _line(entry)
         try:
+            if self._whole_bytes is not None:
+                os.ftruncate(self.descriptor, self._whole_bytes)
+                self._whole_bytes = None
             while data:
                 data = data[os.write(self.descriptor, data) :]
             os.fsync(self.descriptor)
@@ -97,8 +101,8 @@ class Journal:
         if header and not whole and not header.startswith(content):
             raise self.not_ours()
         if len(whole) != len(content):
-            os.ftruncate(self.descriptor, len(whole))
-        return whole.decode("utf-8", errors="replace").splitlines()
+            self._whole_bytes = len(whole)
+        return whole.decode("utf-8", errors="replace").split("\n")[:-1]
 
     def _sync_directory(self) -> None:
         directory = os.open(self.path.absolute().parent, os.O_RDONLY | os.O_DIRECTORY)

@@ -102,6 +102,14 @@ def test_runs_of_other_launches_are_not_children(tmp_path: Path) -> None:
     assert (found.main, set(found.others)) == (own, {child, inner})
 
 
+@pytest.mark.parametrize("pattern", ["q-1234.ompass", "q-%p.ompass", "%e.ompass", "%h-%p.ompass"])
+def test_runs_are_in_the_order_of_their_numbers(tmp_path: Path, pattern: str) -> None:
+    names = ("q-1234-2.ompass", "q-1234.ompass", "q-1234-3.ompass", "q-1234-10.ompass")
+    main, *others = (record(tmp_path / name, k) for k, name in enumerate(names, 5))
+    found = find_produced(f"{tmp_path}/{pattern}", set(), 5, LAUNCHED)
+    assert (found.main, found.others) == (main, tuple(others))
+
+
 def test_run_without_a_description_is_kept(tmp_path: Path) -> None:
     made = record(tmp_path / "a.ompass", 5)
     (made / "meta.json").unlink()

@@ -13,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from ompass.errors import UsageError
+from ompass.journal import Journal
 from suite.journal import SuiteJournal
 from suite.plan import CUTOFFS, Configuration, Plan, Selection, make_plan
 from suite.programs import BuiltProgram
@@ -253,7 +254,15 @@ def test_a_journal_of_another_build_is_refused(tmp_path: Path) -> None:
         SuiteJournal(tmp_path / "j", plan("2"))
 
 
-@pytest.mark.parametrize("content", ["precious\n", "precious", '{"format": 1}\n'])
+def test_separators_of_unicode_do_not_end_a_line(tmp_path: Path) -> None:
+    entry = {"output": "a\u2028b\u0085c"}
+    with Journal(tmp_path / "j", "") as journal:
+        journal.append(entry)
+    with Journal(tmp_path / "j", "") as journal:
+        assert list(journal.entries()) == [(1, entry)]
+
+
+@pytest.mark.parametrize("content", ["precious\n", "precious", "precious\nlines", '{"format": 1}\n'])
 def test_a_file_that_is_not_a_journal_stays_unchanged(tmp_path: Path, content: str) -> None:
     (tmp_path / "j").write_text(content)
     with pytest.raises(UsageError, match="not a journal"):

@@ -155,7 +155,7 @@ def dumps_of(run: Path) -> list[Path]:
     found = (
         path for path in run.parent.glob(f"{glob.escape(stem)}-dump-*{suffix}") if is_run_directory(path)
     )
-    return sorted(found, key=_number)
+    return sorted(found, key=_by_numbers)
 
 
 def _matching_folders(parent: str) -> list[Path]:
@@ -170,7 +170,7 @@ def find_produced(pattern: str, before: set[Path], pid: int, launch: str) -> Pro
     Other launches, such as ranks on other hosts, may share the pattern.
     """
     metas = {path: read_meta(path) for path in candidates(pattern) - before}
-    new = sorted((path for path, meta in metas.items() if _is_of(meta, pid, launch)), key=_number)
+    new = sorted((path for path, meta in metas.items() if _is_of(meta, pid, launch)), key=_by_numbers)
     if not new:
         return ProducedRuns(None, ())
     ranks = _ranks(new, metas)
@@ -195,9 +195,10 @@ def _is_of(meta: Meta, pid: int, launch: str) -> bool:
     return meta.pid in (0, pid) or theirs == launch or theirs.startswith(launch + "/")
 
 
-def _number(path: Path) -> tuple[int, str]:
-    match = re.search(r"-(\d+)$", path.name.removesuffix(_SUFFIX))
-    return (int(match[1]) if match else 1, path.name)
+def _by_numbers(path: Path) -> list[str | int]:
+    """Returns a sort key: numbers in names by value, and a name before the same name with a number."""
+    parts = re.split(r"(\d+)", path.name.removesuffix(_SUFFIX))
+    return [int(part) if k % 2 else part for k, part in enumerate(parts)]
 
 
 def _bytes_of(path: Path) -> int:
