@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interval at which `ompass top` reads the run."""
+"""The interval at which `ompass top` reads the run, and its wait for the run of a program that it starts."""
 
 from __future__ import annotations
 
+import json
+import subprocess
 import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ompass.commands import top
+from ompass.errors import CannotRecordError
+from ompass.launch.rank_start import LAUNCH
 from ompass.live.watch import Used, until_next_s, used
 
 
@@ -47,3 +54,55 @@ def test_used_times_only_grow() -> None:
     assert before.busy_s is not None
     assert now.busy_s is not None
     assert now.busy_s >= before.busy_s > 0
+
+
+class FakeProgram:
+    """An `ompass run` that uses OpenMP only at its third look, and records beside an older run."""
+
+    pid = 4711
+    returncode = 0
+
+    def __init__(self, command: list[str], **options: Any) -> None:
+        self.pattern = Path(command[command.index("-o") + 1])
+        self.launch = f"{options['env'][LAUNCH]}/own"
+        self.n_looks = 0
+
+    def poll(self) -> int | None:
+        self.n_looks += 1
+        if self.n_looks == 3:
+            record(self.pattern.with_name("q-7-2.ompass"), self.launch)
+        return 0 if self.n_looks > 3 else None
+
+    def wait(self) -> None:
+        return
+
+
+def record(path: Path, launch: str) -> None:
+    path.mkdir()
+    meta = {"pid": 7, "environment": {LAUNCH: launch}}
+    (path / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
+    (path / "process.log").touch()
+
+
+@pytest.mark.parametrize("pattern", ["q-7.ompass", "q-%p.ompass"])
+def test_it_waits_for_the_run_of_its_own_launch(
+    pattern: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    record(tmp_path / "q-7.ompass", "earlier")
+    shown: list[Path] = []
+    monkeypatch.setattr(subprocess, "Popen", FakeProgram)
+    monkeypatch.setattr(top, "_show", shown.extend)
+    monkeypatch.setattr(top, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr(top, "_LOOK_S", 0.0)
+    top._start_and_show(["./q"], str(tmp_path / pattern))
+    assert shown == [tmp_path / "q-7-2.ompass"]
+    assert capfd.readouterr().err.count("waiting until the program uses OpenMP") == 1
+
+
+def test_it_reports_a_program_that_ends_without_openmp(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subprocess, "Popen", FakeProgram)
+    monkeypatch.setattr(FakeProgram, "poll", lambda _: 0)
+    with pytest.raises(CannotRecordError, match="ended before it used OpenMP"):
+        top._start_and_show(["./q"], str(tmp_path / "q.ompass"))

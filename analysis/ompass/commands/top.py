@@ -3,19 +3,21 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
 from ompass.commands.streams import say
-from ompass.errors import CannotRecordError, RunNotFoundError, UsageError
+from ompass.errors import CannotRecordError, UsageError
+from ompass.launch.produced import absolute_pattern, candidates, choose_directory, find_produced, new_launch
+from ompass.launch.rank_start import LAUNCH
 from ompass.readers.run import is_run_directory
 
 _EPILOG = """
@@ -29,7 +31,8 @@ _EPILOG = """
 
   ompass top -- ./fib 40                start and record a program
 """
-_START_S: Final = 10.0
+_PATIENCE_S: Final = 3.0
+_LOOK_S: Final = 0.05
 
 
 def register(app: typer.Typer) -> None:
@@ -45,9 +48,11 @@ def top(
         ),
     ],
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Run directory, for a program to start."),
-    ] = None,
+        str,
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Run directory, for a program to start, as in ompass run."
+        ),
+    ] = "",
 ) -> None:
     """Watch a recorded program while it runs: states, threads, constructs and findings, every second.
 
@@ -64,8 +69,7 @@ def top(
 
         _show(directories_of(int(what[0])))
     else:
-        with _started(what, output) as directory:
-            _show([directory])
+        _start_and_show(what, output)
 
 
 def _show(directories: list[Path]) -> None:
@@ -76,20 +80,23 @@ def _show(directories: list[Path]) -> None:
     Top(Watch(directories)).run()
 
 
-@contextmanager
-def _started(command: list[str], output: Path | None) -> Iterator[Path]:
-    """Starts and records the program; after the view, waits until the program ends."""
-    directory = output or Path(f"{Path(command[0]).name}-{time.time_ns() // 1_000_000}.ompass")
+def _start_and_show(command: list[str], output: str) -> None:
+    """Starts and records the program, and shows it. After the view, waits until the program ends."""
+    pattern = absolute_pattern(output or choose_directory(Path(command[0]), os.environ, os.getpid()))
+    launch = new_launch(os.environ)
+    before = candidates(pattern)
+    run: Path | None = None
     with tempfile.TemporaryFile() as written:
         program = subprocess.Popen(
-            [sys.executable, "-m", "ompass", "run", "--no-report", "-o", str(directory), "--", *command],
+            [sys.executable, "-m", "ompass", "run", "--no-report", "-o", pattern, "--", *command],
             stdin=subprocess.DEVNULL,
             stdout=written,
             stderr=subprocess.STDOUT,
+            env={**os.environ, LAUNCH: launch},
         )
         try:
-            _wait_for(directory, program)
-            yield directory
+            run = _wait_for_run(program, lambda: find_produced(pattern, before, program.pid, launch).main)
+            _show([run])
             if program.poll() is None:
                 say("the program is still running; Ctrl-C ends it")
             program.wait()
@@ -100,19 +107,24 @@ def _started(command: list[str], output: Path | None) -> Iterator[Path]:
             sys.stdout.flush()
             sys.stdout.buffer.write(written.read())
             sys.stdout.flush()
-    say(f"recorded in {directory}")
+    if run:
+        say(f"recorded in {run}")
     if program.returncode:
         raise typer.Exit(program.returncode)
 
 
-def _wait_for(directory: Path, program: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + _START_S
-    while not (directory / "process.log").exists():
-        if program.poll() is not None:
+def _wait_for_run(program: subprocess.Popen[bytes], find: Callable[[], Path | None]) -> Path:
+    """Returns the run when it exists. Raises CannotRecordError if the program ends without one."""
+    began_s = time.monotonic()
+    is_patient = False
+    while True:
+        has_ended = program.poll() is not None  # before the search: the run may appear just before the end
+        run = find()
+        if run and (run / "process.log").exists():
+            return run
+        if has_ended:
             raise CannotRecordError("nothing was recorded", "the program ended before it used OpenMP")
-        if time.monotonic() > deadline:
-            program.terminate()
-            raise RunNotFoundError(
-                f"{directory}", "the program has not begun to record", "does it use OpenMP?"
-            )
-        time.sleep(0.05)
+        if not is_patient and time.monotonic() - began_s > _PATIENCE_S:
+            is_patient = True
+            say("waiting until the program uses OpenMP for the first time; Ctrl-C ends it")
+        time.sleep(_LOOK_S)
