@@ -449,6 +449,14 @@ def test_the_manual_states_the_number_of_tasks_in_the_largest_trace_for_advice()
     assert trace_bytes(made_run(constructs=tasks)) == TASK_BYTES * n_tasks
 
 
+def test_the_size_of_a_trace_includes_the_marks_of_kernels() -> None:
+    marks = made_run(
+        constructs=[construct(0, 0, n_completed=10), construct(1, 0, n_completed=10)],
+        definitions=[definition(0, "kernel"), definition(1, "task")],
+    )
+    assert trace_bytes(marks) == 10 * (8 + 8)
+
+
 def test_times_of_a_column_have_one_unit_if_it_shows_them_all() -> None:
     def column(*values: float, parts: bool = False) -> list[str]:
         return column_words(Column("", "time", Kind.TIME, parts=parts), values)

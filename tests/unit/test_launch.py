@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes.util
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from ompass.elf import ElfFacts, is_elf, read_facts
 from ompass.errors import CannotRecordError
+from ompass.launch import second_run
 from ompass.launch.child import Ending
 from ompass.launch.libraries import Loaded, find_library, loaded_libraries, loader_cache, parse_loader_cache
 from ompass.launch.plan import Plan, RunOptions, plan_recording, unrecorded_variables
@@ -343,6 +345,27 @@ def a_library() -> ElfFacts:
     if not paths:
         pytest.skip("needs ldconfig")
     return read_facts(paths[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda: Path("new").touch(), "it wrote new"),
+        (lambda: Path("old").write_text("more"), "it wrote old"),
+        (lambda: Path("old").unlink(), "it removed old"),
+        (lambda: None, ""),
+    ],
+)
+def test_a_program_that_changes_its_files_runs_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[], object], reason: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(second_run, "_input_can_be_read_again", lambda _: True)
+    Path("old").touch()
+    before = second_run.Before.of(["./a"])
+    change()
+    why = second_run.why_once(before, ["./a"], program(LIBOMP), plan(LIBOMP), Ending(1, 0, 0), {})
+    assert why == reason
 
 
 def test_search_order_is_rpath_environment_runpath(tmp_path: Path) -> None:

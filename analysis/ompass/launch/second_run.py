@@ -28,7 +28,7 @@ MOST_BYTES: Final = 64 << 20
 """Largest trace for advice: 4 million tasks (TASK_BYTES), or 2.8 million if every second task waits."""
 
 TASK_BYTES: Final = 16  # in a trace, measured for tasks without dependences
-_EVENT_BYTES: Final = 16  # of a wait or a chunk of a loop
+_EVENT_BYTES: Final = 16  # of a wait, a chunk of a loop, or both marks of a kernel
 _MOST_FILES: Final = 20_000  # entries of a directory that are compared
 
 _State = Mapping[Path, tuple[int, int, int]]
@@ -95,9 +95,13 @@ def why_once(
         return "the program is not linked with OpenMP"
     if not _input_can_be_read_again(before.offset):
         return "its standard input cannot be read twice"
-    changed = [path for path, state in _files(command).items() if before.files.get(path) != state]
+    files = _files(command)
+    changed = [path for path, state in files.items() if before.files.get(path) != state]
     if changed:
         return f"it wrote {min(changed).name}"
+    removed = [path for path in before.files if path not in files and not path.is_file()]
+    if removed:
+        return f"it removed {min(removed).name}"
     return ""
 
 
@@ -112,10 +116,12 @@ def why_not_traced(run: Run, wall_ns: int, most_ns: int, most_bytes: int) -> str
 
 
 def trace_bytes(run: Run) -> int:
-    """Returns the approximate size of a trace of this run."""
+    """Returns the approximate size of a trace of this run, without the accesses that kernels declare."""
+    kernels = {definition.id for definition in run.definitions if definition.kind == "kernel"}
+    n_kernels = sum(row.n_completed for row in run.constructs if row.construct in kernels)
     n_tasks = sum(row.n_created for row in run.constructs)
     n_events = sum(row.n_waits for row in run.waits) + sum(row.n_chunks for row in run.loops)
-    return TASK_BYTES * n_tasks + _EVENT_BYTES * n_events
+    return TASK_BYTES * n_tasks + _EVENT_BYTES * (n_events + n_kernels)
 
 
 def _input_offset() -> int:
