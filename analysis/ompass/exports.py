@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
 from ompass.errors import OutputError
+from ompass.files import sync
 from ompass.model import device_name
 from ompass.plain_text import visible
 from ompass.readers.timeline import Slice, SliceKind, Timeline, walk
@@ -41,7 +41,7 @@ def write_perfetto(timeline: Timeline, names: Mapping[int, str], path: Path) -> 
             for uuid, values in zip((_RUNNING_TRACK, _QUEUED_TRACK), _counters(timeline), strict=True):
                 trace.count(uuid, values)
             trace.flush()
-            os.fsync(file.fileno())
+            sync(file)
     except OSError as error:
         raise OutputError(f"{path} cannot be written", error.strerror or str(error)) from error
 

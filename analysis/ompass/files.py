@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that a path is writable before long work begins, and reads files that may be huge or a FIFO."""
+"""Checks that a path is writable before long work begins; reads and syncs files that may be a FIFO."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import contextlib
 import os
 import stat
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 _NAME_BYTES = 255  # longest name, if the file system reports no limit
 
@@ -65,6 +65,12 @@ def _folder_problem(folder: Path) -> str:
     except OSError as error:
         return f"nothing can be made in {folder}: {error.strerror or error}"
     return ""
+
+
+def sync(file: IO[bytes]) -> None:
+    """Waits until a file is on its disk; pipes and devices have none. Raises OSError."""
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        os.fsync(file.fileno())
 
 
 _LARGEST_BYTES: Final = 64 << 20

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import typer
 
 from ompass.commands.main import COMMANDS, application
 from ompass.errors import OutputError
-from ompass.files import file_problem, folder_problem
+from ompass.files import file_problem, folder_problem, sync
 from unit.test_commands import call, error_of
 
 # Options that name input files or directories.
@@ -81,6 +82,12 @@ def test_file_is_refused_with_the_reason(tmp_path: Path, path: str, why: str) ->
     (tmp_path / "old").write_text("", encoding="utf-8")
     problem = file_problem(tmp_path / path)
     assert (why in problem) if why else not problem
+
+
+def test_output_to_a_pipe_needs_no_disk() -> None:
+    reader, writer = os.pipe()
+    with os.fdopen(reader, "rb"), os.fdopen(writer, "wb") as file:
+        sync(file)
 
 
 def test_new_folder_must_not_exist(tmp_path: Path) -> None:

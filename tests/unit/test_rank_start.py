@@ -77,6 +77,12 @@ def test_a_rank_starts_the_program_with_the_plan_of_the_leader(monkeypatch: pyte
     assert (started.value.environ["EMPTY"], started.value.environ["OWN"]) == ("", "value")
 
 
+def test_a_plan_is_complete_if_the_kernel_writes_it_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, data: write(descriptor, data[:5]))
+    test_a_rank_starts_the_program_with_the_plan_of_the_leader(monkeypatch)
+
+
 @pytest.mark.parametrize("local", [0, None])
 def test_the_first_rank_of_a_host_leads(monkeypatch: pytest.MonkeyPatch, local: int | None) -> None:
     lead(monkeypatch)

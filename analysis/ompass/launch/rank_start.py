@@ -176,7 +176,9 @@ def _write(environ: Mapping[str, str], parts: Sequence[str]) -> None:
     try:
         descriptor = os.open(attempt, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
         try:
-            os.write(descriptor, os.fsencode("\0".join(parts)))
+            content = os.fsencode("\0".join(parts))
+            while content:
+                content = content[os.write(descriptor, content) :]
         finally:
             os.close(descriptor)
         os.rename(attempt, path)  # noqa: PTH104
