@@ -216,6 +216,6 @@ def open_sweep(path: str | PathLike[str]) -> Sweep:
 def compare(before: str | PathLike[str], after: str | PathLike[str]) -> Comparison:
     """Returns the changes between two runs, two directories of repeated runs, or two sweeps.
 
-    Raises UsageError, RunNotFoundError, DamagedRunError.
+    Runs may be packed. Raises UsageError, RunNotFoundError, DamagedRunError.
     """
-    return shown(Comparison, compare_paths(Path(before), Path(after), Scope.REGIONS))
+    return shown(Comparison, compare_paths(unpacked(Path(before)), unpacked(Path(after)), Scope.REGIONS))

@@ -127,6 +127,7 @@ def test_notebooks_and_folders_of_runs_read_packed_runs(run: Path, tmp_path: Pat
     result = call("compare", run, folder, "--json")
     (compared,) = json.loads(result.stdout)["compared"]
     assert compared["runs_after"] == 1
+    assert len(ompass.compare(folder / "1.ompass.zst", run).compared) == 1
 
 
 def test_only_force_replaces_an_existing_file(run: Path, tmp_path: Path) -> None:

@@ -131,8 +131,11 @@ def test_a_query_of_a_damaged_trace_reports_the_offset(schedule: Schedule, tmp_p
     contents = bytearray(log.read_bytes())
     contents[4096 + 64 + 8 * 40] = 63  # not a kind of event
     log.write_bytes(contents)
+    damaged = ompass.open(path)
     with pytest.raises(DamagedRunError, match=r"thread-00001\.log"):
-        ompass.open(path).sql("SELECT count(*) FROM tasks")
+        damaged.sql("SELECT count(*) FROM tasks")
+    with pytest.raises(UsageError):
+        damaged.sql("SELECT cast(name AS INT) FROM constructs")
 
 
 def test_a_profile_has_tables_of_its_profile_only() -> None:

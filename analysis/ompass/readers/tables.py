@@ -186,6 +186,7 @@ class Tables:
     def finish(self, action: Callable[[], Any]) -> Any:
         """Returns the result of `action`, which collects a frame of these tables; converts its errors."""
         pl = load_polars()
+        self._failure = None
         try:
             return action()
         except pl.exceptions.PolarsError as error:
