@@ -21,7 +21,9 @@ from typer.testing import CliRunner, Result
 from made_runs import MS, construct, made_run, team, thread
 from ompass.commands import streams as progress
 from ompass.commands.main import COMMANDS, application
+from ompass.commands.run import _most_bytes
 from ompass.errors import OmpassError
+from ompass.launch.second_run import MOST_BYTES
 from ompass.model import Run
 from ompass.topology import recorded_topology
 from ompass.units import task_name
@@ -226,17 +228,41 @@ def test_dump_of_a_profile_shows_how_to_record_events(
     ("arguments", "code", "names"),
     [
         (("--kind", "begin"), 2, "create"),
+        (("--thread", 7), 2, "threads 0 to 1"),
         (("--from", "soon"), 2, "1.5ms"),
         (("--construct", "nowhere"), 5, "0: ?"),
     ],
 )
 def test_dump_answers_wrong_filters_with_the_valid_ones(
-    fake_core: MakeCore, run_directory: MakeDirectory, arguments: tuple[str, ...], code: int, names: str
+    fake_core: MakeCore, run_directory: MakeDirectory, arguments: tuple[object, ...], code: int, names: str
 ) -> None:
     fake_core(a=trace_profile()).events = EVENTS
     error = error_of(call("dump", run_directory("a"), *arguments))
     assert error.exit_code == code
     assert names in error.one_line()
+
+
+@pytest.mark.parametrize(
+    ("figure", "option"),
+    [
+        ("breakdown", ("--window", "1ms:2ms")),
+        ("speedup", ("--colour", "home")),
+        ("schedule", ("--scope", "program")),
+        ("over-time", ("--colour", "home")),
+        ("reuse", ("--window", "1ms:2ms")),
+    ],
+)
+def test_plot_refuses_options_that_the_figure_ignores(
+    tmp_path: Path, figure: str, option: tuple[str, str]
+) -> None:
+    error = error_of(call("plot", figure, tmp_path, *option, "-o", tmp_path / "x.svg"))
+    assert (error.exit_code, error.what) == (2, option[0])
+    assert error.why == f"the figure {figure} does not depend on it"
+
+
+def test_values_of_run_that_cannot_be_read_cause_no_traceback() -> None:
+    assert _most_bytes("much") == _most_bytes("") == MOST_BYTES
+    assert error_of(call("run", "--keep-last", " ", "--", "true")).why == "neither a time nor a size"
 
 
 def test_task_names_are_thread_and_number() -> None:

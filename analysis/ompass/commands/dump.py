@@ -19,6 +19,7 @@ from ompass.commands.options import (
     ThreadOption,
     TraceArgument,
     WindowOption,
+    check_threads,
     parse_from_to,
 )
 from ompass.errors import NothingToShowError, UsageError
@@ -95,6 +96,7 @@ def dump(
     labels |= {d.id: construct_name(d, locations[d.id]) for d in run.definitions if d.kind == "mpi"}
     wanted_kinds = _kind_numbers(names, kind or [])
     wanted_constructs = _constructs(locations, construct) if construct else None
+    check_threads(run, thread)
     start_ns, end_ns = parse_from_to(window, start, end)
     printed = 0
     for table in _slices(run, directory, thread or [], start_ns, end_ns):

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -16,6 +16,9 @@ from ompass.files import file_problem, folder_problem
 from ompass.packed import unpacked
 from ompass.readers.meta import traced_run
 from ompass.units import parse_duration
+
+if TYPE_CHECKING:
+    from ompass.model import Run
 
 SHOWN: Final = "Selection"
 OUTPUT: Final = "Output"
@@ -337,6 +340,16 @@ def parse_minimum(text: str) -> float | None:
     if match is None or not 0 < float(match[1]) < 1000:
         raise UsageError(f"--min-difference {text}", "it is not a percentage", "write it as 2%")
     return float(match[1]) / 100
+
+
+def check_threads(run: Run, numbers: Sequence[int] | None) -> None:
+    """Raises UsageError if --thread names a thread that the run does not have."""
+    known = {recorded.thread for recorded in run.threads}
+    for number in numbers or ():
+        if number not in known:
+            raise UsageError(
+                f"--thread {number}", "no such thread", f"the run has threads 0 to {max(known, default=0)}"
+            )
 
 
 def parse_from_to(window: str, start: str, end: str) -> tuple[int, int]:

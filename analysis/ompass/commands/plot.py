@@ -42,6 +42,12 @@ _TRACE_FIGURES = {
     "matrix": "tasks by creating and executing threads, from one trace",
     "reuse": "kernel reuse distances, from traces with kernels",
 }
+_TRACE_OPTIONS = {
+    "schedule": ("--window", "--colour"),
+    "over-time": ("--window",),
+    "matrix": ("--window",),
+    "reuse": (),
+}
 _EPILOG = (
     """
 [bold]Figures[/bold]
@@ -105,6 +111,7 @@ def plot(
     name = str(which.value)
     if program:
         scope = ScopeName.PROGRAM
+    _check_options(name, scope is not None, bool(window), colour is not Colour.CONSTRUCT)
     chosen = Scope(scope.value) if scope else None
     path = output or Path(f"{name}.svg")
     with waiting(f"drawing {path}"):
@@ -116,6 +123,14 @@ def plot(
             spec = _of_runs(name, _runs_only(name, directories), chosen)
         render(spec, path)
     say(f"wrote {path}")
+
+
+def _check_options(name: str, scope: bool, window: bool, colour: bool) -> None:
+    """Raises UsageError for an option that is given, but does not change this figure."""
+    given = {"--scope": scope, "--window": window, "--colour": colour}
+    for option, is_given in given.items():
+        if is_given and option not in _TRACE_OPTIONS.get(name, ("--scope",)):
+            raise UsageError(option, f"the figure {name} does not depend on it", "leave it out")
 
 
 def _runs_only(name: str, directories: list[Path]) -> list[Path]:

@@ -278,7 +278,7 @@ def run(
         if mode is None and not keep_last and "OMPASS_MODE" not in os.environ and not first_word
         else False,
         _checked_time(within),
-        parse_limit(options.limit_mb or os.environ.get("OMPASS_LIMIT_MB") or f"{MOST_BYTES}B"),
+        _most_bytes(options.limit_mb or os.environ.get("OMPASS_LIMIT_MB", "")),
     )
     with scratch_directory() as scratch:
         try:
@@ -369,13 +369,21 @@ def _checked_limit(text: str) -> str:
         raise UsageError(f"--limit {text}", *str(error).split("; ")) from None
 
 
+def _most_bytes(text: str) -> int:
+    """Returns the largest size of a trace for advice; the default for an invalid OMPASS_LIMIT_MB."""
+    try:
+        return parse_limit(text) if text else MOST_BYTES
+    except ValueError:
+        return MOST_BYTES
+
+
 def _checked_part(text: str, mode: Mode | None) -> str:
     if not text:
         return ""
     if mode is Mode.PROFILE:
         raise UsageError("--keep-last", "it keeps a part of a trace", "leave out --mode profile")
     try:
-        return f"{parse_duration(text)}ns" if text.strip()[-1] in "sm" else f"{parse_limit(text)}B"
+        return f"{parse_duration(text)}ns" if text.strip().endswith(("s", "m")) else f"{parse_limit(text)}B"
     except ValueError:
         raise UsageError(
             f"--keep-last {text}",

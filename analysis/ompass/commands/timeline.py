@@ -18,6 +18,7 @@ from ompass.commands.options import (
     ThreadOption,
     TraceArgument,
     WindowOption,
+    check_threads,
     file_option,
     new_folder,
     parse_from_to,
@@ -88,12 +89,7 @@ def timeline(
     start_ns, end_ns = parse_from_to(window, start, end)
     run = open_run(directory)
     check_has_events(run)
-    known = {recorded.thread for recorded in run.threads}
-    for number in thread or ():
-        if number not in known:
-            raise UsageError(
-                f"--thread {number}", "no such thread", f"the run has threads 0 to {max(known, default=0)}"
-            )
+    check_threads(run, thread)
     if figure:
         with waiting(f"drawing {figure}"):
             _draw(run, figure, colour, thread or (), start_ns, end_ns)
