@@ -15,7 +15,7 @@
 
 namespace ompass::format {
 
-// What each older version lacks or does differently. The lines below a version apply to it, too:
+// The differences of older versions. The lines below a version apply to it, too:
 //   1  shorter slots; no off-CPU times (they are 0, with CpuSource::kNone)
 //   2  no short records
 //   3  no page faults and no system time (ThreadHeader::has_system_use is 0)

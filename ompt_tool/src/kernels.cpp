@@ -53,7 +53,10 @@ void kernel_begin(const char *name) {
     held_tasks::report_current(*thread);
     if (!name || !*name || thread->kernels.depth == Kernels::kMaxDepth) {
         process_log::note_misuse();
-        if (thread->kernels.depth == Kernels::kMaxDepth) return;
+        if (thread->kernels.depth == Kernels::kMaxDepth) {
+            thread->kernels.n_too_deep++;
+            return;
+        }
         name = "(unnamed)";
     }
     take_samples_here(*thread);
@@ -72,6 +75,10 @@ void kernel_begin(const char *name) {
 void kernel_end() {
     ThreadState *thread = calling_thread();
     if (!thread) return;
+    if (thread->kernels.n_too_deep) {
+        thread->kernels.n_too_deep--;
+        return;
+    }
     if (thread->kernels.depth == 0) {
         process_log::note_misuse();
         return;

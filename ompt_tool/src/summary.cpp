@@ -72,11 +72,11 @@ void append_constructs(const RunFiles &run, const RunProfile &profile, std::stri
     std::sort(sums.begin(), sums.end(), [](const Sum &a, const Sum &b) { return a.work_ns > b.work_ns; });
     for (size_t i = 0; i < sums.size() && i < kConstructLines; i++) {
         if (sums[i].n_tasks == 0) continue;
-        char line[256];
-        snprintf(line, sizeof line, "  %12" PRIu64 " x %-9s work %-9s %s\n", sums[i].n_tasks,
+        char line[96];
+        snprintf(line, sizeof line, "  %12" PRIu64 " x %-9s work %-9s ", sums[i].n_tasks,
                  time_text(static_cast<double>(sums[i].work_ns) / static_cast<double>(sums[i].n_tasks)).c_str(),
-                 time_text(static_cast<double>(sums[i].work_ns)).c_str(), place_of(run, sums[i].id).c_str());
-        text += line;
+                 time_text(static_cast<double>(sums[i].work_ns)).c_str());
+        text += line + place_of(run, sums[i].id) + "\n";
     }
 }
 

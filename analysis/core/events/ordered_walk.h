@@ -35,11 +35,13 @@ public:
         while (!queue_.empty()) {
             Walk &walk = *queue_.top().walk;
             queue_.pop();
-            const uint64_t limit = queue_.empty() ? ~0ull : queue_.top().time;
+            uint64_t limit = earliest();
             bool more = true;
             while (more && walk.now() <= limit && is_met(walk)) {
                 more = walk.apply() && walk.advance();
-                if (!held_.empty()) release_held();
+                if (held_.empty()) continue;
+                release_held();
+                limit = earliest();
             }
             if (Problem problem = walk.problem()) return problem;
             if (more && walk.now() <= limit)
@@ -65,6 +67,8 @@ private:
             return time != other.time ? time > other.time : walk->thread() > other.walk->thread();
         }
     };
+
+    uint64_t earliest() const { return queue_.empty() ? ~0ull : queue_.top().time; }
 
     bool is_met(Walk &walk) {
         const Precondition needed = walk.precondition();

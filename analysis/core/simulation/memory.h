@@ -97,7 +97,7 @@ struct DataBlocks {
 
 class Memory {
 public:
-    // blocks: the blocks of the program; computed if null or of other sizes than those of `system`.
+    // blocks: the blocks of the program; computed if null, or if their sizes differ from the sizes of `system`.
     Memory(const TaskProgram &program, const MemorySystem &system, std::shared_ptr<const DataBlocks> blocks = nullptr);
     // Simulates an access that begins at `now`. Returns its time in ns, multiplied by `scale` (RecordedMemory).
     uint64_t access(uint32_t number, uint32_t thread, uint64_t now, double scale = 1);

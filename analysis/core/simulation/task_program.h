@@ -47,8 +47,10 @@ struct Operation {
     static constexpr uint64_t kMaxCost = (uint64_t{1} << 28) - 1;
     uint64_t word = 0;
 
+    // Larger values become kMaxValue.
     static Operation of(OpKind kind, uint64_t value = 0, uint32_t construct = 0) {
-        return {static_cast<uint64_t>(kind) | uint64_t{construct & 0xffff} << 4 | value << 20};
+        return {static_cast<uint64_t>(kind) | uint64_t{construct & 0xffff} << 4 |
+                (value < kMaxValue ? value : kMaxValue) << 20};
     }
     static Operation create(uint32_t task, uint64_t cost_ns) {
         return {static_cast<uint64_t>(OpKind::kCreate) | (cost_ns < kMaxCost ? cost_ns : kMaxCost) << 4 |

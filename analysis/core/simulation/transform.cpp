@@ -101,7 +101,10 @@ TaskProgram coarsen(const TaskProgram &program, uint16_t construct, uint32_t gra
                     n++;
                     continue;
                 }
-                if (operation.kind() == OpKind::kCreate) first = operation.task(), n = is_leaf ? 1 : 0;
+                if (operation.kind() == OpKind::kCreate) {
+                    first = operation.task();
+                    n = is_leaf && !operations_of(program, first).empty() ? 1 : 0; // rewritten() skips empty tasks
+                }
                 kept.push_back(operation);
             }
             rows.push_back({begin, end, std::move(kept)});

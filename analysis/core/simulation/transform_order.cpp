@@ -94,7 +94,7 @@ TaskProgram deepen(const TaskProgram &program, uint16_t after, uint32_t depth, u
         pair.after = tasks[later];
         return false;
     });
-    std::ranges::sort(made.dependences);
+    sort_dependences(made.dependences);
     return made;
 }
 

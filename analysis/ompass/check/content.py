@@ -48,7 +48,7 @@ class Measured:
 
 
 def measured(source: Path | RecordedRun) -> Measured:
-    """Returns the figures of a run or job. For a path, uses the recorded time, not that of the process."""
+    """Returns the figures of a run or job. A path has the recorded time in place of the process's time."""
     if not isinstance(source, RecordedRun):
         return _measured(open_run(source), None)
     ranks = [_measured(open_run(directory), source) for directory in source.directories]

@@ -439,7 +439,7 @@ def _environment(plan: Plan, directory: str) -> dict[str, str]:
 
 
 def _changed(environment: Mapping[str, str]) -> dict[str, str]:
-    """Returns the variables that differ from those of this process."""
+    """Returns the variables whose values in this process are different."""
     return {name: value for name, value in environment.items() if os.environ.get(name) != value}
 
 

@@ -35,7 +35,7 @@ def memory_contention(facts: Facts) -> Iterator[Evidence]:
 
 
 def _core_hz(run: Run) -> float:
-    """Returns the nominal rate of the cores, which is that of the time stamp counter."""
+    """Returns the nominal rate of the cores: the rate of the time stamp counter."""
     return run.clock_hz if run.clock_kind == "tsc" else thresholds.UNKNOWN_CORE_HZ
 
 

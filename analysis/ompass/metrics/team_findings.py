@@ -65,7 +65,7 @@ def smaller_team(facts: Facts) -> Iterator[Evidence]:
 
 
 def _n_asked(facts: Facts, region: RegionShare) -> int:
-    """Returns the requested number of threads of the region; without a request, that of the largest team."""
+    """Returns the requested number of threads; without a request, the size of the largest team."""
     largest = max((r.max_team_size for r in facts.breakdown.regions), default=0)
     return region.n_requested or facts.n_wanted or largest
 

@@ -236,7 +236,7 @@ struct alignas(64) LastEnded {
 struct Kernels {
     static constexpr unsigned kMaxDepth = 32, kNames = 64;
 
-    unsigned depth;
+    unsigned depth, n_too_deep; // open kernels that are recorded, and those inside of them that are not
     struct Open {
         format::ConstructSlot *slot;
         uint32_t construct;

@@ -181,13 +181,13 @@ std::string openmp_environment() {
 std::string create(const Options &options) {
     const char *pattern = *rank() ? "%e-r%r-%p.ompass" : "%e-%p.ompass";
     const std::string preferred = absolute(expand(options.directory.empty() ? pattern : options.directory));
-    make_parents(preferred);
+    const int refusal = make_parents(preferred) ? 0 : errno;
     std::string path = preferred;
     for (int attempt = 2; mkdir(path.c_str(), 0755) != 0; attempt++) {
         if (errno != EEXIST || attempt > 10000) {
             say("cannot make the run directory %s: %s. Nothing is recorded; set OMPASS_DIR to a place that can be "
                 "written.",
-                path.c_str(), strerror(errno));
+                path.c_str(), strerror(errno == ENOENT && refusal ? refusal : errno));
             return {};
         }
         // NAME.ompass becomes NAME-2.ompass

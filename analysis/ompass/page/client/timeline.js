@@ -34,7 +34,8 @@ class Timeline {
         new ResizeObserver(() => this.layOut()).observe(this.plot);
         new MutationObserver(() => this.draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
         window.addEventListener("hashchange", () => {
-            if (location.hash !== this.address) this.fromAddress();
+            const isOther = location.hash && !location.hash.startsWith("#view?"); // a section of the page
+            if (!isOther && location.hash !== this.address) this.fromAddress();
         });
     }
 
