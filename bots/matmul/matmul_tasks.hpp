@@ -28,8 +28,8 @@ void multiply_tasks(const Product &product, std::size_t grain) {
     group.wait();
 }
 
-// Returns the number of tasks that multiply_tasks creates when products of up to `grain` tiles create none; a grain of
-// 1 means no cut-off.
+// Returns the number of tasks that multiply_tasks creates when products with sides of up to `grain` tiles create none;
+// a grain of 1 means no cut-off.
 inline std::uint64_t count_multiply_tasks(const Product &product, std::size_t grain) {
     if (product.is_tile() || product.longest_side() <= grain) return 0;
     const ProductHalves halves = halve(product);

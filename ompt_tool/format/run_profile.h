@@ -16,7 +16,7 @@ struct RunProfile {
     bool from_events = false;
     bool complete = false;
     std::vector<std::string> incomplete_reasons;
-    std::string trace_end; // reason why the trace ends before the run; empty: it does not
+    std::string trace_end; // reason why the trace ends earlier than the run, or lacks threads; empty: neither
     uint64_t trace_begin_ns = 0; // begin of the trace, if only its last part was kept; else 0
     std::string trace_end_cure;
     std::vector<std::string> missing; // sentences about data that the tool could not write

@@ -25,7 +25,7 @@ protected:
         kept_trace::begin(directory_, extent);
         window_.resize(kept_trace::window_bytes() / sizeof(format::ExtentHeader));
     }
-    // Leaves room for this number of windows, whose size depends on the room.
+    // Begins with room for this number of windows. Their size depends on the room, so tries sizes until one is right.
     void begin_with_room_for(uint64_t n_windows) {
         for (uint64_t bytes = 8 << 10;; bytes = kept_trace::window_bytes()) {
             std::filesystem::remove(directory_ + "/kept.log");

@@ -73,7 +73,7 @@ struct TaskGraph {
     uint64_t span_outside_ticks = 0; // part of span_ticks outside of regions
     uint64_t burdened_ticks = 0; // longest path with the costs of creation and dispatch
     uint64_t n_deferred = 0, n_undeferred = 0, n_dependences = 0;
-    uint64_t n_taskgroup_ends = 0; // in the graph, each may wait for more tasks than its group has
+    uint64_t n_taskgroup_ends = 0; // each is assumed to wait for all descendants of its task, in the taskgroup or not
     uint64_t n_dependent_waits = 0; // `taskwait depend`, whose predecessors are not recorded
     uint64_t n_out_of_order = 0; // events that were applied before their cause
     uint64_t n_steps = 0; // steps of the critical path, listed or not

@@ -59,9 +59,10 @@ TaskProgram loop_to_tasks(const TaskProgram &program, uint16_t construct, uint32
 TaskProgram enlarge_chunks(const TaskProgram &program, uint16_t construct, uint32_t factor, uint32_t chunk_ns);
 
 // Divides the loops between the threads of a team of n_threads. Adds implicit tasks if this team is larger than the
-// recorded team. A static loop keeps the places of its work: each thread takes its share of the iterations, and the
-// iterations in one recorded part are equally long. A dynamic or guided loop gives each chunk to the first thread that
-// is free, and the chunks in one recorded part are equally long. Instances that do anything but work do not change.
+// recorded team. In a static loop, each thread takes one block of consecutive iterations or, with a chunk size, an
+// equal share of the work. In a dynamic or guided loop, the first free thread takes the next chunk. The iterations or
+// chunks that one thread executed in the recording are assumed to be equally long. Instances that do anything but work
+// do not change.
 TaskProgram share_loops(const TaskProgram &program, uint32_t n_threads);
 
 // Places the outermost deferred tasks of `construct`, with their descendants: of n such tasks, the first n / n_domains

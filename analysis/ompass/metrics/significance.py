@@ -92,8 +92,8 @@ def adjusted_for_many(p_values: Sequence[float]) -> list[float]:
     """Returns p-values adjusted for their number (Benjamini and Hochberg 1995), in the same order.
 
     Among the tests with an adjusted value of at most p, the share of false discoveries is at most p on
-    average. If no figure differs, the probability of any adjusted value of at most p is at most p. Both hold
-    for independent and for positively dependent tests.
+    average. If the sides are equal in all tests, the probability that some adjusted value is at most p is at
+    most p. Both hold for independent and for positively dependent tests.
     """
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     adjusted = [0.0] * len(p_values)

@@ -75,8 +75,8 @@ struct References {
     char unknown[64] = ""; // a function for tasks that we do not know; empty: none
 };
 
-// True for a function that may get a task from __kmpc_omp_task_alloc and that we neither replace nor expect. Compilers
-// newer than this library call such functions, for example for taskgraph.
+// True for a function that we neither replace nor expect, and to which the program may pass a task made by
+// __kmpc_omp_task_alloc. Compilers newer than this library call such functions, for example for taskgraph.
 bool is_unknown_task_function(const char *name) {
     if (strncmp(name, "__kmpc_", 7) != 0 || !strstr(name, "task")) return false;
     for (const char *start :

@@ -220,8 +220,8 @@ void end_light(Worker &worker, Task &task, bool must_defer) {
 
 // ---------------------------------------------------------------- plain tasks
 
-// True for a child of the current task, made here, that needs nothing but its code and its counts. run() runs other
-// tasks.
+// True for a child of the current task, created on this thread, that needs nothing but its code and its counts. Any
+// other task needs run().
 [[gnu::always_inline]] inline bool is_plain(const Worker &worker, const Task &task) {
     return task.flags == 0 && task.pool == &worker.blocks && task.parent == worker.current && !task.node &&
            !task.seen && task.domain == worker.domain && !worker.proxied;

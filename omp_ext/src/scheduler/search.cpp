@@ -105,7 +105,8 @@ Task *find_outside(const Search &search) {
     return nullptr;
 }
 
-// Claims a child of the waiting task in an inbox: a child placed in another domain, or one that steal_task moved there.
+// Claims a child of the waiting task from an inbox. A child is in an inbox if, for example, it was placed in another
+// domain, or steal_task could not return it to its deque.
 Task *claim_child(const Search &search, bool is_strict) {
     if (!search.within->queued_children.first.load(std::memory_order_relaxed)) return nullptr;
     QueueEntry *entry = Inbox::claim(&search.within->queued_children, kLookedAt, [&](const Inbox &inbox) {

@@ -38,7 +38,8 @@ public:
     // Moves the last extent of the file, which has `bytes`, to `offset`. Then cuts the file. Returns false on failure.
     bool move_last(uint64_t offset, size_t bytes);
 
-    // Cuts the last extent of the file to `kept` bytes (whole pages). The rest of the mapping becomes memory.
+    // Cuts the last extent of the file to `kept` bytes (whole pages). The rest stays mapped, but as private memory
+    // without a file behind it.
     void shrink_last(void *extent, size_t bytes, size_t kept);
 
     // Closes the descriptor and keeps the mappings. No more extents may be appended.

@@ -19,8 +19,9 @@ struct LoadEvent {
 
 inline constexpr char kEventSources[] = "/sys/bus/event_source/devices";
 
-// Returns Intel's load latency (mem-loads) or AMD's instruction-based sampling, whose ops include loads. Returns
-// nullopt if the processor has neither, or the kernel does not describe it. `devices`: kEventSources, except in tests.
+// Returns Intel's load latency (mem-loads) or AMD's instruction-based sampling (ibs_op), which samples all operations,
+// loads included. Returns nullopt if the processor has neither, or the kernel does not describe it. `devices`:
+// kEventSources, except in tests.
 std::optional<LoadEvent> find_load_event(const std::string &devices);
 
 } // namespace ompass

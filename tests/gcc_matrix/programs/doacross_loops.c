@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops with dependences between iterations, of each schedule, with one and two dimensions.
+// Loops with dependences between iterations in two dimensions, with each schedule.
 #include <stdio.h>
 
 #define N 12

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * untied WHAT N: untied tasks that any thread of their domain may resume after their wait.
- *   busy: the thread that a task left runs another task until the first has resumed: hangs unless another thread
- *         resumes it. Needs two threads in each domain.
- *   tree: a recursion of untied tasks with every kind of wait, on every level, each for tasks of other domains. Checks
- *         its sum, and that locks and taskgroups belong to tasks and not to threads.
- * Prints how often a task moved to another thread, and the number of rescued tasks.
+ *   busy: a task waits, and its thread begins a second task, which ends only when the first has resumed. So the program
+ *         hangs unless another thread resumes the first task. Needs two threads in each domain.
+ *   tree: a recursion of untied tasks. Five kinds of wait take turns by level, and the awaited tasks have different
+ *         domains. Checks its sum, and that locks and taskgroups belong to tasks and not to threads.
+ * Prints how often a task moved to another thread, or ran outside its domain, and the number of rescued tasks.
  */
 #include <omp.h>
 #include <omp_ext.h>
@@ -33,7 +33,7 @@ static void wait_until_the_other_runs(long *has_begun, long *other_runs, long *h
     store_long(has_gone_on, 1);
 }
 
-/* Keeps the thread that begins the region busy, so the thread that left the first task runs the second. */
+/* Keeps the primary thread busy until the thread that began the first task runs the second. */
 static void be_busy(long n) {
     for (long i = 0; i < n; i++) {
         long has_begun = 0, other_runs = 0, has_gone_on = 0;
@@ -117,7 +117,7 @@ static void tree(int depth, int domain) {
     {
         two_children(depth, domain);
 #pragma omp taskwait
-            /* Constructs whose share the runtime determines by the number of the calling thread. */
+        /* clang passes the runtime a thread number that this function read earlier: the task may have moved. */
 #pragma omp parallel num_threads(2)
         add_long(&sum, omp_get_num_threads() == omp_get_thread_num() + 7);
     } break;
