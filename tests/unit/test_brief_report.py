@@ -5,17 +5,22 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from made_runs import MS, construct, definition, made_run, made_samples, region, team, thread, wait
+from ompass.commands import second_run
 from ompass.commands.second_run import has_something_to_change, sample_hz
 from ompass.jobs.content import job_of_reports
-from ompass.launch.second_run import MOST_BYTES, MOST_NS, TASK_BYTES, trace_bytes, why_not_traced
+from ompass.launch.child import Ending
+from ompass.launch.second_run import MOST_BYTES, MOST_NS, TASK_BYTES, Limits, trace_bytes, why_not_traced
 from ompass.metrics.facts import Finding
 from ompass.metrics.findings import KINDS
 from ompass.model import OUTSIDE, Run, StateTimes
@@ -428,6 +433,24 @@ def test_a_program_runs_again_if_a_trace_may_show_a_change() -> None:
     assert not has_something_to_change(healthy)
     crowd = Finding("oversubscribed", "problem", "More threads than processors", "16 on 2", "run fewer", MS)
     assert not has_something_to_change(replace(serial, findings=(crowd, *serial.findings)))
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_second_run_does_not_wait_for_answers_on_a_terminal(
+    terminal: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hidden: set[int] = set()
+
+    def run_child(_: str, __: object, ___: object, streams: Mapping[int, int]) -> Ending:
+        hidden.update(streams)
+        return Ending(1, 1, 0, 0, 0, False)  # fails
+
+    monkeypatch.setattr(second_run, "run_child", run_child)
+    monkeypatch.setattr(os, "isatty", lambda _: terminal)
+    program: Any = SimpleNamespace(path="/bin/true")
+    first: Any = SimpleNamespace(wall_ns=MS, environment={}, program=program, command=["true"])
+    assert second_run._record_again(tmp_path, first, Limits()) is None
+    assert hidden == ({0, 1, 2} if terminal else {1, 2})
 
 
 def test_long_programs_and_large_traces_are_not_traced_for_advice() -> None:
