@@ -675,6 +675,10 @@ constexpr bool is_barrier(uint32_t kind) {
 // An unknown number of OMPT that would collide with our own kinds is stored as kBeyond plus its lower bits.
 inline constexpr uint32_t kBeyond = 1u << 8, kBeyondBits = 24;
 constexpr uint32_t beyond(uint32_t number) { return kBeyond + (number & ((1u << kBeyondBits) - 1)); }
+// True if the acquisition of a mutex of this kind follows its request. A thread that already holds a nest lock (3) does
+// not acquire it again.
+constexpr bool always_waits(uint32_t mutex) { return mutex != 3; }
+
 // Return the number that stands for a sync region, mutex or work of OMPT.
 constexpr uint32_t sync_number(uint32_t sync_region) {
     return sync_region < kDependenceWait ? sync_region : beyond(sync_region);

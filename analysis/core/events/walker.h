@@ -716,7 +716,8 @@ private:
     void ask_for_lock() {
         observer_.asked_for_lock(*this, record_.argument);
         close_interval(now());
-        if (context_.activity == Activity::kWork) context_.activity = Activity::kFork;
+        if (format::always_waits(format::mutex_kind(record_.argument)) && context_.activity == Activity::kWork)
+            context_.activity = Activity::kFork;
     }
     void get_lock() {
         const uint64_t asked = context_.mark;

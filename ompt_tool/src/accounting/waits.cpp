@@ -253,7 +253,8 @@ void begin_gap(ThreadState &thread) {
 void begin_lock(ThreadState &thread, uint32_t kind, const void *address, uint64_t now) {
     close_open(thread, now);
     // If the run ends in this wait, the open interval is sync.
-    if (thread.header->open_state == format::kOpenWork) open_interval(thread, format::kOpenFork);
+    if (format::always_waits(kind) && thread.header->open_state == format::kOpenWork)
+        open_interval(thread, format::kOpenFork);
     thread.previous.creator = nullptr;
     thread.lock = &thread.places.wait(place_of_call(thread, address), format::mutex_wait(kind));
     if (thread.tracing) {

@@ -36,7 +36,7 @@ class Flame {
         this.draw(); // printing does not wait for the observer
         new ResizeObserver(() => this.draw()).observe(place);
         new MutationObserver(() => this.draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
-        this.picture.addEventListener("keydown", (event) => this.key(event));
+        place.addEventListener("keydown", (event) => this.key(event));
     }
 
     unpacked([name, n, before, parts], parent, level, colour) {
@@ -116,6 +116,7 @@ class Flame {
     }
 
     key(event) {
+        if (event.target.closest("button")) return; // "All" and "SVG" act on these keys
         const node = this.focused || this.open;
         const among = node.parent ? node.parent.parts : [node];
         const next = {
