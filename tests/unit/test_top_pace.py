@@ -57,7 +57,7 @@ def test_used_times_only_grow() -> None:
 
 
 class FakeProgram:
-    """An `ompass run` that uses OpenMP only at its third look, and records beside an older run."""
+    """An `ompass run` that uses OpenMP only at its third look, and records while an older run exists."""
 
     pid = 4711
     returncode = 0

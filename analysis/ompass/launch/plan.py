@@ -35,7 +35,7 @@ _NOT_REPLACED = re.compile(
 )
 _DEFAULTS = ("OMP_SCHEDULE", "KMP_STACKSIZE")  # variables that libgomp_defaults sets
 _LLVM_STACK_BYTES = 4 << 20  # default stack of a thread
-# Functions that need no replacement: libgomp returns a constant, which is right beside every runtime.
+# Functions that need no replacement: libgomp returns a constant, which is right with every runtime.
 _CONSTANT = re.compile(r"omp_get_(supported_active_levels|device_num)_?")
 
 

@@ -37,7 +37,7 @@ struct Domain {
 };
 
 struct Topology {
-    std::string kind; // what the domains are: "NUMA nodes", "the whole machine"
+    std::string kind; // kind of the domains in words: "NUMA nodes", "the whole machine"
     std::string complaint; // reason why the request was not met, one sentence; empty: it was met
     std::vector<Domain> domains; // at least one
     std::vector<int> distances; // row-major, 10 on the diagonal, greater elsewhere

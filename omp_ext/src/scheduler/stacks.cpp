@@ -74,8 +74,8 @@ size_t parse_bytes(const char *text, char unit) {
     return number <= kMostBytes >> shift ? number << shift : 0;
 }
 
-// Returns the stack size in whole pages: OMP_EXT_STACKSIZE, else that of the runtime's threads. As in the runtime, a
-// number without a unit is in bytes in KMP_STACKSIZE, and in KiB elsewhere.
+// Returns the stack size in whole pages: OMP_EXT_STACKSIZE, else the stack size of the runtime's threads. As in the
+// runtime, a number without a unit is in bytes in KMP_STACKSIZE, and in KiB elsewhere.
 size_t read_stack_bytes() {
     for (const char *name : {"OMP_EXT_STACKSIZE", "KMP_STACKSIZE", "GOMP_STACKSIZE", "OMP_STACKSIZE"}) {
         const char *text = environment(name);

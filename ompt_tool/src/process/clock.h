@@ -86,11 +86,9 @@ inline uint64_t recorded(uint64_t counter) {
 
 // True if a past value of the counter lies in the current or the last pause.
 inline bool was_paused(uint64_t counter) {
-    const uint64_t frozen = state.frozen.load(std::memory_order_relaxed);
-    const uint64_t time = counter - state.offset.load(std::memory_order_relaxed);
-    if (frozen != 0 && time > frozen) return true;
-    const uint64_t pause = state.last_pause.load(std::memory_order_relaxed);
-    return time < pause && time + state.last_length.load(std::memory_order_relaxed) > pause;
+    const uint64_t time = recorded(counter);
+    return time == state.frozen.load(std::memory_order_relaxed) ||
+           time == state.last_pause.load(std::memory_order_relaxed);
 }
 
 inline bool paused() { return state.frozen.load(std::memory_order_relaxed) != 0; }
