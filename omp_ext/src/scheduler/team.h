@@ -27,6 +27,8 @@ class OrderedLoop;
 // The first Worker::throttle_threshold after a barrier. A worker that reaches it lends its processor once, because
 // other threads may still be leaving the barrier.
 inline constexpr int64_t kFirstThrottleThreshold = 2;
+// The usual threshold: size of a deque at which new tasks run at once.
+inline constexpr int64_t kThrottleThreshold = 256;
 // The threshold after other threads found the worker's tasks short (throttle.h).
 inline constexpr int64_t kProbeThreshold = -1;
 // Values of Worker::awaited_count: no completion ends the wait; any completion may end it.
@@ -56,6 +58,10 @@ struct Pace {
     uint64_t next_probe = 0; // value of n_dependent at which work_off judges tasks while other threads are idle
     bool is_probe = false; // other threads found the tasks of the present batch short
     uint32_t n_hints = 0, n_hints_to_skip = 0; // hints since the last probe; hints to ignore before the next one
+    int64_t deque_limit = kThrottleThreshold; // size of the deque at which new tasks run at once
+    uint32_t n_short_batches = 0; // batches of short tasks since tasks that were expected to be short took long
+    int64_t recent_ns = 0, n_recent = 0; // time and number of the last tasks run at once
+    long n_preemptions = 0; // times that the thread had lost its processor at the last check
     uint32_t n_foreign = 0, n_short_foreign = 0; // tasks of other creators run; the last of them that were short
 };
 

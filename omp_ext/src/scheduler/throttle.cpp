@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <sched.h>
+#include <sys/resource.h>
+#include <utility>
 
 #include "scheduler/scheduler.h"
 #include "scheduler/search.h"
@@ -13,8 +15,11 @@ namespace omp_ext {
 
 namespace {
 
-constexpr int64_t kThrottleThreshold = 256; // size of a deque at which new tasks run at once
-constexpr uint32_t kDoubtBatch = 4; // tasks in a probe, and in the batch that confirms a slow one
+constexpr uint32_t kProbeBatch = 4; // tasks in a probe
+constexpr int64_t kMostDequeLimit = 4096;
+constexpr int64_t kRecentTasks = 4096; // tasks whose mean decides if a batch took long
+constexpr int64_t kMostRecentNs = 2'000'000; // counted time of a batch, so that one very long task is forgotten
+constexpr uint32_t kSteadyBatches = 64; // batches of short tasks in a row after which no long ones are expected
 constexpr int64_t kShortNs = 100; // longest mean time of a short task, including its creation
 // The same for tasks with dependences. Running them at once saves more, because they need not wait for each other.
 constexpr int64_t kShortWaitingNs = 300;
@@ -49,12 +54,19 @@ void begin_batch(Worker &worker, int64_t now, uint32_t n_tasks) {
     pace.is_probe = false;
 }
 
+// Sets the size of the deque at which new tasks run at once.
+void set_deque_limit(Worker &worker, int64_t limit) {
+    const int64_t before = std::exchange(worker.pace.deque_limit, limit);
+    if (worker.throttle_threshold.load(std::memory_order_relaxed) == before)
+        worker.throttle_threshold.store(limit, std::memory_order_relaxed);
+}
+
 // Takes the hint of a thread that found tasks of this thread short. Returns false if there is none, or to ignore it,
 // because the tasks of the last probe were not short.
 bool take_hint(Worker &worker) {
     if (worker.throttle_threshold.load(std::memory_order_relaxed) != kProbeThreshold) return false;
-    worker.throttle_threshold.store(kThrottleThreshold, std::memory_order_relaxed);
     Pace &pace = worker.pace;
+    worker.throttle_threshold.store(pace.deque_limit, std::memory_order_relaxed);
     if (pace.n_hints++ < pace.n_hints_to_skip) return false;
     pace.n_hints = 0;
     return true;
@@ -65,8 +77,45 @@ void begin_probe(Worker &worker, uint64_t constructs) {
     Pace &pace = worker.pace;
     worker.current->has_short_children = true;
     pace.short_constructs = constructs;
-    begin_batch(worker, now_ns(), kDoubtBatch);
+    begin_batch(worker, now_ns(), kProbeBatch);
     pace.is_probe = true;
+}
+
+// True if the thread lost its processor to another thread since the last call. Costs a system call.
+bool was_preempted(Pace &pace) {
+    rusage usage;
+    if (getrusage(RUSAGE_THREAD, &usage) != 0) return false;
+    return std::exchange(pace.n_preemptions, usage.ru_nivcsw) != usage.ru_nivcsw;
+}
+
+// Judges a batch that took this time. If tasks were short so far, a batch may take long, as long as the mean of the last
+// kRecentTasks is short, or if the thread did not have its processor for the whole time.
+bool are_short(Worker &worker, int64_t batch_ns) {
+    Pace &pace = worker.pace;
+    const int64_t longest_ns = worker.table ? kShortWaitingNs : kShortNs; // with a table, the tasks have dependences
+    const bool is_short = batch_ns < pace.n_tasks * longest_ns;
+    if (!is_short && worker.current->has_short_children && was_preempted(pace)) return true;
+    if (pace.n_recent >= kRecentTasks) {
+        pace.n_recent /= 2;
+        pace.recent_ns /= 2;
+    }
+    pace.n_recent += pace.n_tasks;
+    pace.recent_ns += std::min(batch_ns, kMostRecentNs);
+    return is_short || (worker.current->has_short_children && pace.recent_ns < pace.n_recent * longest_ns);
+}
+
+// Prepares for tasks of which most are short and some are long: queues more of them for other threads, and ignores more
+// hints, because running them at once would leave the long ones to this thread.
+void expect_long_tasks(Worker &worker) {
+    Pace &pace = worker.pace;
+    pace.n_hints_to_skip = std::min(2 * pace.n_hints_to_skip + 1, kMostHintsToSkip);
+    pace.n_short_batches = 0;
+    if (!pace.is_probe) set_deque_limit(worker, std::min(2 * pace.deque_limit, kMostDequeLimit));
+}
+
+void expect_short_tasks(Worker &worker) {
+    worker.pace.n_hints_to_skip = 0;
+    set_deque_limit(worker, kThrottleThreshold);
 }
 
 // True if another thread looks for a task, or should be woken for one.
@@ -112,14 +161,15 @@ void note_runs(Worker &worker, const void *code, uint32_t n_tasks, uint64_t n_de
     pace.n_tasks += n_tasks;
     if (pace.n_tasks < pace.batch) return;
     const int64_t now = now_ns();
-    const int64_t longest_ns = worker.table ? kShortWaitingNs : kShortNs; // with a table, the tasks have dependences
-    const bool are_short = now - pace.start_ns < pace.n_tasks * longest_ns && pace.n_descendants == 0;
     pace.short_constructs = pace.constructs;
-    if (pace.is_probe) pace.n_hints_to_skip = are_short ? 0 : std::min(2 * pace.n_hints_to_skip + 1, kMostHintsToSkip);
-    // The thread may have lost its processor for a while. So a few more tasks decide.
-    const bool is_in_doubt = parent.has_short_children && !are_short && pace.batch == kPaceBatch;
-    parent.has_short_children = are_short || is_in_doubt;
-    begin_batch(worker, now, is_in_doubt ? kDoubtBatch : kPaceBatch);
+    if (pace.n_descendants == 0 && are_short(worker, now - pace.start_ns)) {
+        if (++pace.n_short_batches == kSteadyBatches) expect_short_tasks(worker);
+        parent.has_short_children = true;
+    } else {
+        if (parent.has_short_children) expect_long_tasks(worker);
+        parent.has_short_children = false;
+    }
+    begin_batch(worker, now, kPaceBatch);
 }
 
 void run_found(Worker &worker, Task &task) {
@@ -155,7 +205,7 @@ bool run_at_creation(Worker &worker, Task &task, bool may_run) {
         const int64_t threshold = worker.throttle_threshold.load(std::memory_order_relaxed);
         if (worker.deque.size_hint() < threshold) return false;
         if (threshold == kFirstThrottleThreshold) { // after a barrier, only lends the processor
-            worker.throttle_threshold.store(options.throttle ? kThrottleThreshold : INT64_MAX,
+            worker.throttle_threshold.store(options.throttle ? worker.pace.deque_limit : INT64_MAX,
                                             std::memory_order_relaxed);
             lend_processor(worker);
             return false;

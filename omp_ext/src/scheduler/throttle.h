@@ -5,7 +5,8 @@
 //
 // Short tasks. The thread measures the tasks that it runs at once because of a full queue, in batches. If the tasks of
 // a batch were short and created no tasks, the current task has_short_children: later tasks of the same constructs run
-// at once, too. That ends when two batches in a row were not short, and with the next wait for the children.
+// at once, too. That ends with the next wait for the children, and when the recent tasks were not short on average. So
+// a few long tasks among many short ones reach other threads.
 #pragma once
 
 #include <cstdint>
