@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from made_runs import MS, STATES, made_run, region, team, thread
 from ompass.metrics.breakdown import Scope, time_breakdown
+from ompass.metrics.efficiency import rank_times
+from ompass.metrics.facts import Facts
 from ompass.model import OUTSIDE, CpuTimes, RegionRow
 
 times = st.integers(min_value=0, max_value=10**13)
@@ -79,6 +82,29 @@ def test_time_in_inner_regions_is_not_counted_twice() -> None:
     shown = time_breakdown(made_run(outer + inner))
     assert shown.thread_time_ns == (200 - 60 + 120) * MS
     assert shown.wall_ns == 100 * MS, "inner regions lie within the outer one"
+
+
+@pytest.mark.parametrize("first_level", [1, 2])
+def test_a_construct_at_two_levels_adds_its_outermost_instances_to_the_wall_time(first_level: int) -> None:
+    outer = team(0, [{"work_ns": 4 * MS, "nested_ns": 6 * MS}, {"work_ns": 10 * MS}])
+    inner_then_alone = team(1, [{"work_ns": (6 + 80) * MS}], level=first_level)
+    run = made_run(outer + inner_then_alone, wall_ns=90 * MS)
+    shown = time_breakdown(run)
+    assert shown.wall_ns == 90 * MS
+    assert rank_times(run).region_ns == 90 * MS
+    facts = Facts(run, shown, ())
+    assert facts.n_active(shown.regions) == 100 / 90
+    (alone,) = (r for r in shown.regions if r.construct == 1)
+    assert facts.n_active((alone,)) == 1.0
+
+
+def test_regions_that_several_threads_lead_at_the_same_time_share_the_wall_time() -> None:
+    teams = [region(0, k, n_primary=1, work_ns=10 * MS, wall_ns=10 * MS, max_team_size=1) for k in range(8)]
+    run = made_run(teams, wall_ns=10 * MS, n_usable_cpus=4)
+    facts = Facts(run, time_breakdown(run), ())
+    assert facts.breakdown.wall_ns == 10 * MS
+    assert facts.crowded
+    assert facts.n_active(facts.breakdown.regions) == 8.0
 
 
 def test_serial_work_of_the_primary_thread_is_work_and_workers_idle_meanwhile() -> None:

@@ -183,6 +183,9 @@ def test_regions_with_fewer_threads_than_asked_for_are_reported() -> None:
         "missing threads are not bound"
     )
     assert "fewer_threads" not in [f.kind for f in findings(working(), n_wanted=2)]
+    row = alone.regions[0]
+    both = alone.replace(regions=(row, row.replace(thread=1)))
+    assert the(both, "fewer_threads", n_wanted=8).cost_ns == 700 * MS, "at most the time of the run"
 
 
 def test_creations_that_copy_data_are_not_fine_tasks() -> None:

@@ -145,16 +145,16 @@ def time_breakdown(
     if scope is Scope.REGION:
         inside = [row for row in inside if row.construct in regions]
         shares = tuple(s for s in shares if s.construct in {groups.get(r, r) for r in regions})
-        outermost = inside
+        wall_ns = sum(row.wall_ns for row in inside)
     else:
-        outermost = [row for row in inside if row.level == 1] or inside
+        wall_ns = outermost_ns(inside)
     threads = thread_shares(run, inside)
     states = sum_states(t.states for t in threads)
     return Breakdown(
         scope=scope,
         fell_back=False,
         n_threads=len(threads),
-        wall_ns=sum(row.wall_ns for row in outermost),
+        wall_ns=min(wall_ns, run.wall_ns),  # several threads may lead regions at the same time
         thread_time_ns=states.total_ns,
         states=states,
         **sums(threads, _PARTS),
@@ -163,6 +163,22 @@ def time_breakdown(
         stretched_ns=0,
         helpers=thread_shares(run, map(_as_helper, run.helper_regions)),
     )
+
+
+def outermost_ns(
+    regions: Iterable[RegionRow | RegionShare], others: Iterable[RegionRow | RegionShare] = ()
+) -> int:
+    """Returns the wall time of the instances of `regions` that no other instance of `regions` contains.
+
+    `others` are the remaining regions of the run. Without them, the time is exact unless the run was killed:
+    a thread that leads an inner instance adds its duration to `nested_ns` of the outer region. With them, the
+    levels estimate how much of `nested_ns` belongs to `others`; a row has only the level of one instance.
+    """
+    regions = tuple(regions)
+    wall_ns, nested_ns = sum(r.wall_ns for r in regions), sum(r.nested_ns for r in regions)
+    most_ns = min(wall_ns, wall_ns - nested_ns + sum(r.wall_ns for r in others))
+    by_level_ns = sum(r.wall_ns for r in regions if r.level == 1) or wall_ns
+    return max(min(by_level_ns, most_ns), wall_ns - nested_ns, 0)
 
 
 def sum_states(parts: Iterable[StateTimes]) -> StateTimes:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Final
 
-from ompass.metrics.breakdown import RegionShare, Scope, region_shares, time_breakdown
+from ompass.metrics.breakdown import RegionShare, Scope, outermost_ns, region_shares, time_breakdown
 from ompass.metrics.library_calls import mpi_totals
 from ompass.model import OUTSIDE, RegionRow, Run, StateTimes, share, sums
 
@@ -276,7 +276,7 @@ def rank_times(run: Run) -> RankTimes:
     n_threads = max(program.n_threads, 1)
     in_mpi_ns, edges_ns = _serial_mpi_ns(run, outside)
     wall_ns = max(program.wall_ns - edges_ns, 0)
-    region_ns = min(sum(row.wall_ns for row in outermost), wall_ns)
+    region_ns = min(outermost_ns(inside), wall_ns)
     mpi_outside_ns = min(in_mpi_ns, wall_ns - region_ns)
     serial_ns = wall_ns - region_ns - mpi_outside_ns
     # Only the initial thread runs outside of regions, unless the program creates threads itself.

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from ompass.latency.metrics import SampledLoad
 from ompass.metrics import thresholds
-from ompass.metrics.breakdown import Breakdown, RegionShare
+from ompass.metrics.breakdown import Breakdown, RegionShare, outermost_ns
 from ompass.metrics.constructs import ConstructTotals
 from ompass.metrics.library_calls import Device, TargetTotals
 from ompass.metrics.processors import ProcessorTime, allowed_processors, held_back_ns, processor_time
@@ -222,8 +222,9 @@ class Facts:
 
     def n_active(self, regions: tuple[RegionShare, ...]) -> float:
         """Returns the mean number of threads with work in these regions, on or off processors."""
-        outermost = [r for r in regions if r.level == 1] or regions
-        wall_ns = sum(r.wall_ns for r in outermost)
+        chosen = {r.construct for r in regions}
+        others = [r for r in self.breakdown.regions if r.construct not in chosen]
+        wall_ns = min(outermost_ns(regions, others), self.breakdown.wall_ns)
         return sum(r.states.work_ns + r.states.create_ns for r in regions) / wall_ns if wall_ns else 0.0
 
     def lacks_work(self, regions: tuple[RegionShare, ...]) -> bool:

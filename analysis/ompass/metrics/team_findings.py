@@ -90,7 +90,7 @@ def _missing_ns(facts: Facts, region: RegionShare) -> float:
     if missing <= 0 or not region.max_team_size or active >= thresholds.ACTIVE_PART * n_most:
         return 0.0
     work_ns = region.states.work_ns + region.states.create_ns
-    lost_ns = min(work_ns / region.max_team_size, region.wall_ns) * missing
+    lost_ns = min(work_ns / region.max_team_size, region.wall_ns, breakdown.wall_ns) * missing
     return lost_ns if lost_ns >= thresholds.FEWER_SHARE * n_most * breakdown.wall_ns else 0.0
 
 
