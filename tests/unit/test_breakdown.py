@@ -134,6 +134,14 @@ def test_region_scope_holds_only_the_region() -> None:
     assert [r.construct for r in shown.regions] == [1]
 
 
+def test_region_scope_holds_all_constructs_of_a_line() -> None:
+    rows = team(0, [{"work_ns": 5 * MS}]) + team(1, [{"work_ns": 3 * MS}]) + team(2, [{"work_ns": MS}])
+    for chosen in (0, 1):
+        shown = time_breakdown(made_run(rows), Scope.REGION, regions=frozenset({chosen}), groups={1: 0})
+        assert (shown.thread_time_ns, shown.wall_ns) == (8 * MS, 8 * MS)
+        assert [r.states for r in shown.regions] == [shown.states]
+
+
 def test_threads_that_never_take_part_in_openmp_do_not_count() -> None:
     run = made_run(
         team(0, [{"work_ns": MS}]),

@@ -143,8 +143,9 @@ def time_breakdown(
     if not inside or scope is Scope.PROGRAM:
         return _of_program(run, shares, fell_back=scope is not Scope.PROGRAM)
     if scope is Scope.REGION:
-        inside = [row for row in inside if row.construct in regions]
-        shares = tuple(s for s in shares if s.construct in {groups.get(r, r) for r in regions})
+        chosen = {groups.get(r, r) for r in regions}
+        inside = [row for row in inside if groups.get(row.construct, row.construct) in chosen]
+        shares = tuple(s for s in shares if s.construct in chosen)
         wall_ns = sum(row.wall_ns for row in inside)
     else:
         wall_ns = outermost_ns(inside)
