@@ -395,6 +395,13 @@ def test_wait_for_each_task_is_named_by_its_line() -> None:
     assert problems(one_at_a_time(TASKWAIT, 500)) == ["wait_in_loop"], "it explains idle threads"
 
 
+def test_of_two_waits_for_each_task_the_longer_one_is_named() -> None:
+    run = one_at_a_time(TASKWAIT, 500, idle_ns=250 * MS)
+    definitions = (*run.definitions, definition(3, "wait", flags=TASKWAIT))
+    run = run.replace(definitions=definitions, waits=(*run.waits, wait(3, 0, n_waits=10_000, sync_ns=MS)))
+    assert the(run, "wait_in_loop").construct == 2
+
+
 def test_waits_for_many_tasks_each_are_not_a_wait_in_a_loop() -> None:
     run = one_at_a_time(TASKWAIT, 50, idle_ns=250 * MS)
     assert problems(run) == ["starved"]

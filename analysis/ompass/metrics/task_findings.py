@@ -236,13 +236,12 @@ def undeferred(facts: Facts) -> Iterator[Evidence]:
 
 def wait_in_loop(facts: Facts) -> Iterator[Evidence]:
     """Yields a taskwait or taskgroup that waits for nearly each task separately."""
-    waits = [w for w in facts.waits if w.kind in ("taskwait", "taskgroup", "taskwait depend")]
-    worst = max(waits, key=lambda w: (w.n_waits, -w.construct), default=None)
-    if worst is None or worst.n_waits < thresholds.WAIT_LEAST or not _is_starving(facts):
+    least = max(thresholds.WAIT_LEAST, facts.n_deferred / thresholds.TASKS_PER_WAIT)
+    kinds = ("taskwait", "taskgroup", "taskwait depend")
+    frequent = [w for w in facts.waits if w.kind in kinds and w.n_waits >= least]
+    if not frequent or not _is_starving(facts) or not facts.serialised(facts.task_regions):
         return
-    per_wait = facts.n_deferred / worst.n_waits
-    if per_wait > thresholds.TASKS_PER_WAIT or not facts.serialised(facts.task_regions):
-        return
+    worst = max(frequent, key=lambda w: (w.wait_ns + w.inside_ns, w.n_waits, -w.construct))
     n_active = facts.n_active(facts.task_regions)
     yield evidence(
         f"there were {count(worst.n_waits)} waits here for {plural(facts.n_deferred, 'task')}, so only "
@@ -250,7 +249,7 @@ def wait_in_loop(facts: Facts) -> Iterator[Evidence]:
         facts.idle_ns(facts.task_regions),
         worst.construct,
         waits=worst.n_waits,
-        tasks_per_wait=per_wait,
+        tasks_per_wait=facts.n_deferred / worst.n_waits,
     )
 
 
