@@ -100,6 +100,34 @@ def test_longest_task_that_bounds_the_speed_up_is_too_coarse() -> None:
     assert "1.20" in found.because
 
 
+def test_short_regions_do_not_lower_the_bound_of_the_longest_task() -> None:
+    long = team(
+        0, [{"work_ns": 100 * MS, "n_tasks": 1}, {"work_ns": 20 * MS, "idle_ns": 80 * MS, "n_tasks": 20}]
+    )
+    short = team(1, [{"work_ns": 10 * MS, "n_tasks": 20_000}] * 2, n_instances=1000)
+    run = made_run(
+        [*long, short[0].replace(n_primary=1000), short[1]],
+        [construct(2, 0, [100 * MS]), construct(3, 1, [MS] * 20), construct(4, 1, [500] * 40_000)],
+    )
+    assert dict(the(run, "too_coarse").numbers)["speedup_bound"] == 1.2
+
+
+def test_one_long_task_in_many_instances_does_not_bound_them() -> None:
+    states = {"work_ns": 60 * MS, "idle_ns": 40 * MS, "n_tasks": 4000}
+    rows = team(0, [states] * 2, n_instances=100, n_primary=50)
+    assert "too_coarse" not in problems(made_run(rows, [construct(1, 0, [10 * MS, *[10_000] * 8000])]))
+
+
+def test_tasks_per_thread_count_the_threads_of_each_team() -> None:
+    states = {"work_ns": 40 * MS, "idle_ns": 20 * MS, "n_tasks": 4}
+    rows = [region(k // 2, k, max_team_size=2, n_primary=1 - k % 2, **states) for k in range(4)]
+    rows = [row.replace(wall_ns=60 * MS, capacity_ns=120 * MS) if row.n_primary else row for row in rows]
+    run = made_run(rows, [construct(2, k, [10 * MS] * 4) for k in range(4)])
+    assert "too_coarse" not in problems(run), "four tasks per thread of each team"
+    found = the(made_run(rows, [construct(2, k, [10 * MS] * 3) for k in range(4)]), "too_coarse")
+    assert found.because.startswith("12 tasks for 2 threads, 3.0 per thread in each instance")
+
+
 def test_few_tasks_per_thread_are_too_coarse() -> None:
     rows = team(
         0, [{"work_ns": 60 * MS, "n_tasks": 2}, {"work_ns": 30 * MS, "idle_ns": 30 * MS, "n_tasks": 1}]
@@ -187,6 +215,13 @@ def test_time_outside_regions_gives_amdahls_bound() -> None:
     assert "on any number below 3.0 (Amdahl)" in found.because
 
 
+def test_amdahls_bound_is_for_the_largest_team() -> None:
+    teams = [region(0, k, max_team_size=2, n_primary=1 - k % 2, work_ns=98 * MS) for k in range(4)]
+    run = made_run([*teams, region(OUTSIDE, 0, work_ns=206 * MS)], wall_ns=402 * MS)
+    because = the(run, "serial_fraction").because
+    assert "33.3% of all work: on 2 threads the speed-up stays below 1.50" in because
+
+
 def test_start_of_a_program_is_not_reported_as_a_serial_part() -> None:
     rows = team(0, [{"work_ns": 20 * MS, "n_tasks": 100}] * 2)
     tasks = [construct(1, k, [200_000] * 100) for k in range(2)]
@@ -232,6 +267,15 @@ def test_time_in_locks_is_contention() -> None:
 def test_waiting_at_a_lock_is_not_imbalance() -> None:
     rows = team(0, [{"work_ns": 100 * MS}, {"work_ns": 50 * MS, "sync_ns": 50 * MS, "lock_ns": 50 * MS}])
     assert problems(made_run(rows)) == ["lock_contention"]
+
+
+def test_short_regions_with_teams_of_other_threads_count_their_own_threads() -> None:
+    rows = [
+        region(0, k, n_instances=1000, n_primary=1000 * (1 - k % 2), work_ns=6 * MS, sync_ns=4 * MS)
+        for k in range(4)
+    ]
+    found = the(made_run(rows, wall_ns=20 * MS), "short_regions")
+    assert dict(found.numbers)["work_per_thread_ns"] == 6000
 
 
 def test_many_short_regions_pay_for_fork_and_join() -> None:

@@ -232,12 +232,14 @@ def test_preempted_creations_need_not_copy_data(preempted_ms: int, kind: str) ->
         (11, 100, 100, "one iteration takes as long"),
         (11, 100, 10, "use smaller chunks"),
         (2, 2, 0, "schedule(dynamic)"),
+        (10, 2, 0, "schedule(dynamic)"),  # as many iterations as threads in the loop
     ],
 )
 def test_the_cure_for_an_unequal_loop_suits_its_schedule(
     kind: int, n_iterations: int, n_chunks: int, cure: str
 ) -> None:
     rows = team(0, [{"work_ns": 100 * MS}, {"work_ns": 40 * MS, "idle_ns": 60 * MS}])
+    rows.append(region(0, 2))  # a thread of another team
     loops = [
         loop(1, 0, time_ns=100 * MS, n_iterations=n_iterations, n_chunks=n_chunks),
         loop(1, 1, time_ns=40 * MS, imbalance_ns=60 * MS),

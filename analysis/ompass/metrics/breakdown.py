@@ -58,6 +58,7 @@ class RegionShare:
     lock_ns: int
     n_tasks: int
     threads: tuple[ThreadShare, ...]
+    n_parts: int = 0  # sum of the team sizes of all instances
     n_smaller: int = 0  # instances with fewer threads than the program asked for
     n_requested: int = 0  # the most threads that the program asked for in such an instance
 
@@ -245,6 +246,7 @@ def region_shares(run: Run, rows: Iterable[RegionRow], groups: Mapping[int, int]
             states=sum_states(map(StateTimes.of, mine)),
             **sums(mine, f"wall_ns capacity_ns nested_ns {_PARTS}"),
             threads=thread_shares(run, mine),
+            n_parts=sum(row.n_instances for row in mine),
             n_smaller=sum(row.n_smaller for row in mine),
             n_requested=max(row.max_requested for row in mine),
         )

@@ -17,7 +17,7 @@ from ompass.metrics.constructs import ConstructTotals
 from ompass.metrics.library_calls import Device, TargetTotals
 from ompass.metrics.processors import ProcessorTime, allowed_processors, held_back_ns, processor_time
 from ompass.metrics.waits import LoopTotals, WaitTotals
-from ompass.model import Run
+from ompass.model import Run, share
 from ompass.samples.metrics import BlockingPlace, Line, LocatedSample
 
 
@@ -219,6 +219,10 @@ class Facts:
         If threads of the run share processors, returns all of it, because the effect of sharing is unknown.
         """
         return waited_ns if self.crowded else self.unexplained(waited_ns)
+
+    def team_size(self, regions: tuple[RegionShare, ...]) -> int:
+        """Returns the mean team size in these regions, weighted by time."""
+        return round(share(sum(r.capacity_ns for r in regions), sum(r.wall_ns for r in regions)))
 
     def n_active(self, regions: tuple[RegionShare, ...]) -> float:
         """Returns the mean number of threads with work in these regions, on or off processors."""

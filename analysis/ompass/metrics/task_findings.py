@@ -312,25 +312,28 @@ def serial_producer(facts: Facts) -> Iterator[Evidence]:
 
 def too_coarse(facts: Facts) -> Iterator[Evidence]:
     """Yields tasks that are too few, or too long, to keep all threads busy until the end."""
-    breakdown, n_threads = facts.breakdown, facts.n_threads
-    n_instances = sum(r.n_instances for r in facts.task_regions if r.level == 1)
+    breakdown, regions, n_threads = facts.breakdown, facts.task_regions, facts.team_size(facts.task_regions)
     timed = [t for t in facts.tasks if t.n_timed]
-    idle_ns = facts.idle_ns(facts.task_regions)
-    if n_threads < 2 or not n_instances or not timed:
+    idle_ns = facts.idle_ns(regions)
+    if n_threads < 2 or not timed:
         return
     if breakdown.share(idle_ns) < thresholds.IDLE_SHARE:
         return
     longest = max(timed, key=lambda t: (t.max_ns, -t.construct))
-    work_ns = sum(r.states.work_ns for r in facts.task_regions) + facts.helper_work_ns
-    mean_work_ns = work_ns / n_instances
-    per_thread = facts.n_completed / (n_threads * n_instances)
-    bound = mean_work_ns / longest.max_ns if longest.max_ns else float(n_threads)
+    # The longest task does not bound regions whose instances are too short for it.
+    able = [r for r in regions if r.states.total_ns + r.nested_ns >= longest.max_ns * r.n_instances]
+    judged = able or regions
+    work_ns = sum(r.states.work_ns for r in judged) + facts.helper_work_ns
+    n_instances = sum(r.n_instances for r in judged if r.level == 1) or sum(r.n_instances for r in judged)
+    mean_work_ns = share(work_ns, n_instances)
+    per_thread = share(facts.n_completed, sum(r.n_parts for r in regions))
+    bound = max(share(mean_work_ns, longest.max_ns), 1.0) if able else float(n_threads)
     # A preempted task takes long without being coarse.
     least_ns = max(longest.max_ns - facts.processor.preempted_ns, 0)
-    limited = mean_work_ns < thresholds.COARSE_BOUND * n_threads * least_ns
+    limited = bool(able) and mean_work_ns < thresholds.COARSE_BOUND * n_threads * least_ns
     if not limited and per_thread >= thresholds.COARSE_TASKS_PER_THREAD:
         return
-    where = "" if n_instances == 1 else " in each instance of the regions"
+    where = "" if sum(r.n_instances for r in regions) == 1 else " in each instance of the regions"
     because = (
         f"{plural(facts.n_completed, 'task')} for {n_threads} threads, {per_thread:.1f} per thread{where}"
     )

@@ -39,11 +39,12 @@ def serial_fraction(facts: Facts) -> Iterator[Evidence]:
     lost = lost_ns / (serial_ns * n_processors + in_regions_ns or 1)
     if fraction < thresholds.SERIAL_SHARE or n_processors < 2:
         return
-    bound = 1.0 / (fraction + (1.0 - fraction) / facts.n_threads)
+    n_threads = max((r.max_team_size for r in breakdown.regions), default=0) or facts.n_threads
+    bound = 1.0 / (fraction + (1.0 - fraction) / n_threads)
     ran, line = _what_ran(facts)
     yield evidence(
         f"one thread computed for {duration(serial_ns)} outside of parallel regions, {percent(fraction)} of "
-        f"all work: on {plural(facts.n_threads, 'thread')} the speed-up stays below {bound:.2f}, on any "
+        f"all work: on {plural(n_threads, 'thread')} the speed-up stays below {bound:.2f}, on any "
         f"number below {1.0 / fraction:.1f} (Amdahl){ran}",
         # the time of the other processors
         lost_ns,
@@ -187,10 +188,9 @@ def undivided(facts: Facts) -> Iterator[Evidence]:
 def short_regions(facts: Facts) -> Iterator[Evidence]:
     """Yields regions that are too short to justify fork and join."""
     for region in _plain(facts):
-        n_parts = region.n_instances * len(region.threads)
         if region.n_instances < thresholds.FINE_MIN_TASKS:
             continue
-        work_ns = processor_time(region).work_running_ns / n_parts
+        work_ns = share(processor_time(region).work_running_ns, region.n_parts)
         lost_ns = facts.of_program(_lost_ns(region))
         if work_ns >= thresholds.SHORT_REGION_NS or _barriers_inside(facts, region):
             continue
@@ -215,8 +215,7 @@ def _lost_ns(region: RegionShare) -> int:
 
 def _barriers_inside(facts: Facts, region: RegionShare) -> bool:
     """True if the region has so many inner barriers that they are the problem."""
-    n_parts = region.n_instances * len(region.threads)
-    return _n_inner_barriers(facts) > thresholds.BARRIERS_INSIDE * n_parts
+    return _n_inner_barriers(facts) > thresholds.BARRIERS_INSIDE * region.n_parts
 
 
 def _n_inner_barriers(facts: Facts) -> int:
@@ -225,7 +224,7 @@ def _n_inner_barriers(facts: Facts) -> int:
     Subtracts the ends of regions, because gcc programs report them like other barriers.
     """
     n_met = sum(w.n_waits for w in facts.waits if w.kind.endswith("barrier"))
-    return n_met - sum(r.n_instances * len(r.threads) for r in facts.breakdown.regions)
+    return n_met - sum(r.n_parts for r in facts.breakdown.regions)
 
 
 def frequent_barriers(facts: Facts) -> Iterator[Evidence]:
@@ -283,7 +282,7 @@ def loop_imbalance(facts: Facts) -> Iterator[Evidence]:
             _uneven(loop, percent(facts.breakdown.share(lost_ns))),
             lost_ns,
             loop.construct,
-            cure=_cure_of(loop, facts.n_threads),
+            cure=_cure_of(loop),
             imbalance=loop.imbalance,
             instances=loop.n_led,
         )
@@ -309,17 +308,17 @@ _FIXED_LOOPS: Final = frozenset({"loop", "static loop", "sections"})
 """The constructs that the runtime divides before they begin."""
 
 
-def _cure_of(loop: LoopTotals, n_threads: int) -> str:
+def _cure_of(loop: LoopTotals) -> str:
     """Returns the cure for unequal shares; empty for the usual cure."""
-    each = share(loop.n_iterations, loop.n_led)
+    each, n_threads = (share(n, loop.n_led) for n in (loop.n_iterations, loop.n_entered))
     if loop.kind not in ("sections", "workshare") and 0 < each < n_threads:
         return (
-            f"the loop has {each:.3g} iterations for {n_threads} threads: divide the work of an iteration, "
-            "or join nested loops (collapse)"
+            f"the loop has {each:.3g} iterations for {n_threads:.3g} threads: divide the work of an "
+            "iteration, or join nested loops (collapse)"
         )
     if not loop.has_chunks or loop.kind in _FIXED_LOOPS:
         return ""
-    if loop.n_chunks >= thresholds.SPLIT_CHUNKS * n_threads * loop.n_led:
+    if loop.n_chunks >= thresholds.SPLIT_CHUNKS * loop.n_entered:
         return "one iteration takes as long as many others: divide its work, or begin with it"
     return "use smaller chunks"
 

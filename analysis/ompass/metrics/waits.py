@@ -94,6 +94,11 @@ class LoopTotals:
         return self.n_chunks > 0
 
     @property
+    def n_entered(self) -> int:
+        """Sum over instances of their threads."""
+        return sum(t.n_entered for t in self.threads)
+
+    @property
     def max_thread_ns(self) -> int:
         """The longest time of a thread in the loop."""
         return max((t.time_ns for t in self.threads), default=0)
