@@ -478,7 +478,13 @@ def test_critical_section_is_distinguished_from_a_lock() -> None:
         waits = tuple(wait(k, 0, sync_ns=40 * MS if k == costly else 20 * MS) for k in (1, 2))
         run = made_run(rows, [], kinds, waits=waits)
         assert problems(run) == [kind]
-        assert the(run, kind).construct == costly
+        found = the(run, kind)
+        assert (found.construct, found.cost_ns) == (
+            costly,
+            (40 if kind == "critical_contention" else 60) * MS,
+        )
+        of_all = "; all locks, critical and atomic constructs took 60 ms"
+        assert found.because.endswith(of_all) == (kind == "critical_contention")
 
 
 def test_waits_that_are_not_locks_have_findings_of_their_own() -> None:

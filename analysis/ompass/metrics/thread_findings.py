@@ -430,21 +430,23 @@ def contention(facts: Facts) -> Iterator[Evidence]:
     region = max(breakdown.regions, key=lambda r: (r.lock_ns, -r.construct), default=None)
     critical = wait is not None and wait.kind == "critical"
     name = facts.critical_names.get(wait.construct) if wait and critical else None
+    spent_ns = min(wait.wait_ns, lock_ns) if wait and critical else lock_ns
     what = "entering locks, critical or atomic constructs"
     if critical:
         what = f"entering the critical section {name}" if name else "entering this critical section"
         what += ", which shares one lock with all unnamed ones" if name == "" else ""
+    others = f"; all locks, critical and atomic constructs took {duration(lock_ns)}" * (spent_ns < lock_ns)
     times = f", {count(wait.n_long)} of {count(wait.n_waits)} times behind another thread" if wait else ""
     yield evidence(
-        f"{duration(lock_ns)} of thread-time, {percent(breakdown.share(lock_ns))}, was spent on "
-        f"{what}{times}",
-        lock_ns,
+        f"{duration(spent_ns)} of thread-time, {percent(breakdown.share(spent_ns))}, was spent on "
+        f"{what}{times}{others}",
+        spent_ns,
         wait.construct if wait else region.construct if region else None,
         kind="critical_contention" if critical else "",
         title="Threads wait for each other at a critical section" if critical else "",
         cure=_NAMED_CURE if name else "",
-        lock_ns=lock_ns,
-        lock_share=breakdown.share(lock_ns),
+        lock_ns=spent_ns,
+        lock_share=breakdown.share(spent_ns),
     )
 
 
