@@ -18,8 +18,8 @@ from made_findings import (
 )
 from made_runs import MS, construct, definition, loop, made_run, region, team, wait
 from ompass.model import Run
-from ompass.sampled import ATOMIC, MEMORY, OWN, RUNTIME, WAITING
-from ompass.samples.metrics import Line
+from ompass.sampled import ATOMIC, MEMORY, OWN, RUNTIME, SLEEP, WAITING
+from ompass.samples.metrics import BlockingPlace, Line
 
 DEPENDENCE = 62  # flags of a wait for dependences
 
@@ -82,6 +82,28 @@ def test_the_line_of_allocations_is_where_memory_is_allocated(
     allocation = replace(released, calls=(new, at), weight=n_allocating)
     found = the(working(), "allocator", samples=(release, allocation, rest))
     assert found.line is not None and found.line.line == line
+
+
+@pytest.mark.parametrize(
+    ("n", "blocked_ms", "function", "costs"),
+    [
+        (60, 40, "", {"allocator": 120 * MS}),
+        (60, 40, "usleep", {"blocked": 80 * MS, "allocator": 72 * MS}),
+        (25, 80, "", {"blocked": 160 * MS}),  # most of it elsewhere
+        (25, 10, "", {"allocator": 50 * MS}),
+    ],
+)
+def test_sleep_belongs_to_the_allocator_unless_something_else_explains_it(
+    n: int, blocked_ms: int, function: str, costs: dict[str, int]
+) -> None:
+    states = {"work_ns": 100 * MS, "blocked_ns": blocked_ms * MS, "work_blocked_ns": blocked_ms * MS}
+    place = BlockingPlace(Line("f", "a.c", 8, "a", "a.c:8"), function, SLEEP)
+    found = findings(
+        on_processors(team(0, [states] * 2), []),
+        samples=sampled("", MEMORY, n),
+        blocking_places={0: (place,)} if function else {},
+    )
+    assert {f.kind: f.cost_ns for f in found if f.severity == "problem"} == costs
 
 
 @pytest.mark.parametrize(("n", "is_found"), [(25, True), (15, False)])

@@ -79,7 +79,7 @@ KINDS: Final = (
     ),
     Kind(
         "allocator",
-        "work",
+        "memory work",
         "Memory allocation takes much of the work",
         sample_findings.allocator,
         "allocate less often: reuse memory of each thread, or use an allocator made for threads (jemalloc, "

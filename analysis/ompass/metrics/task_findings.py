@@ -17,6 +17,7 @@ from ompass.metrics.facts import Evidence, Facts, evidence
 from ompass.metrics.processors import processor_time
 from ompass.model import WAIT_KINDS, share
 from ompass.sampled import DISK, IO, LOCK, SLEEP, WAIT
+from ompass.samples.findings import sleeps_in_allocator
 from ompass.samples.metrics import BlockingPlace, samples_by_line
 from ompass.units import count, duration, percent, plural
 
@@ -421,7 +422,7 @@ def blocked(facts: Facts) -> Iterator[Evidence]:
     """Yields tasks, or other code of regions, that slept or waited outside of OpenMP."""
     breakdown = facts.breakdown
     blocked_ns = facts.processor.work_blocked_ns
-    if breakdown.share(blocked_ns) < thresholds.BLOCKED_SHARE:
+    if breakdown.share(blocked_ns) < thresholds.BLOCKED_SHARE or sleeps_in_allocator(facts):
         return
     in_tasks = max(facts.tasks, key=lambda t: (t.blocked_ns, -t.construct), default=None)
     in_regions = max(

@@ -116,12 +116,34 @@ def atomic_contention(facts: Facts) -> Iterator[Evidence]:
 
 def allocator(facts: Facts) -> Iterator[Evidence]:
     """Yields the memory allocator, if it takes much of the work."""
-    # The place to change is where memory is allocated, even if its release takes longer.
-    part = _part(facts, lambda sample: sample.library == MEMORY, lambda sample: not _releases(sample))
-    # Threads sleep at the allocator's lock.
-    lost_ns = part.lost_ns(facts) + part.share * facts.processor.work_blocked_ns
+    part = _in_allocator(facts)
+    lost_ns = part.lost_ns(facts) + _at_lock_ns(facts, part)
     where = "in the memory allocator (malloc, free, new, delete)"
     yield from _judged(facts, part, lost_ns, thresholds.ALLOCATOR_SHARE, where)
+
+
+def sleeps_in_allocator(facts: Facts) -> bool:
+    """True if the allocator's lock explains why threads were blocked."""
+    return _at_lock_ns(facts, _in_allocator(facts)) > 0 and any(allocator(facts))
+
+
+def _in_allocator(facts: Facts) -> _Part:
+    """Returns the part of the work in the allocator."""
+    # The place to change is where memory is allocated, even if its release takes longer.
+    return _part(facts, lambda sample: sample.library == MEMORY, lambda sample: not _releases(sample))
+
+
+def _at_lock_ns(facts: Facts, part: _Part) -> float:
+    """Returns the time in which the allocator's lock probably blocked threads.
+
+    There are no samples of blocked threads, so this time is in proportion to the allocator's part of the
+    work. It is 0 if the program has other calls that block, or if most of the time is blocked elsewhere.
+    """
+    blocked_ns = facts.processor.work_blocked_ns
+    at_lock_ns = part.share * blocked_ns
+    is_known = any(place.line.line for places in facts.blocking_places.values() for place in places)
+    is_elsewhere = part.lost_ns(facts) + at_lock_ns < blocked_ns - at_lock_ns
+    return 0.0 if is_known or is_elsewhere else at_lock_ns
 
 
 def small_chunks(facts: Facts) -> Iterator[Evidence]:
