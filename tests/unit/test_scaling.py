@@ -28,6 +28,7 @@ from ompass.scaling.metrics import (
     spread,
 )
 from ompass.scaling.verdict import Evidence, bends, diagnose, gaps, losses
+from ompass.units import percent
 
 times = st.integers(0, 10**12)
 states = st.builds(StateTimes, st.integers(1, 10**12), *[times] * 6)
@@ -279,6 +280,12 @@ def test_shared_cpus_prevent_a_verdict_on_the_program() -> None:
     stopped = Finding("throttled", "problem", "", "the quota is 1.0 of 4", "raise the quota")
     verdict = diagnose(point, Evidence((stopped,), 0.0, 4, others=0.5))
     assert (verdict.kind, verdict.cure) == ("throttled", "raise the quota")
+    bound = Finding("bound_together", "problem", "", "4 threads shared 2", "widen OMP_PLACES")
+    crowd = inflated_by(preempted=150 * MS, memory_bound=40 * MS)
+    for others in (0.0, 0.5):
+        verdict = diagnose(point, Evidence((bound, stopped), 0.0, 8, others=others, causes=crowd))
+        assert (verdict.kind, verdict.cure) == ("bound_together", "widen OMP_PLACES")
+        assert verdict.title.startswith("Threads were bound")
     fast_beside_a_delayed_thread = scaling_point(made(2, StateTimes(100 * MS), StateTimes(200 * MS)))
     assert diagnose(fast_beside_a_delayed_thread, NOTHING_ELSE).kind == "scales"
     assert diagnose(fast_beside_a_delayed_thread, Evidence((), 0.0, 2, others=0.5)).kind == "disturbed"
@@ -382,7 +389,10 @@ def test_small_causes_together_are_worth_a_verdict() -> None:
 
 def test_inflation_by_preemption_is_a_disturbed_measurement() -> None:
     causes = inflated_by(preempted=150 * MS, memory_bound=40 * MS)
-    assert diagnose(INFLATED, replace(NOTHING_ELSE, causes=causes)).kind == "disturbed"
+    verdict = diagnose(INFLATED, replace(NOTHING_ELSE, causes=causes))
+    assert verdict.kind == "disturbed"
+    lost = next(percent(loss.share) for loss in verdict.losses if loss.kind == "preempted")
+    assert f"but for {lost} of the thread-time, threads waited for CPUs that other" in verdict.because
 
 
 def test_causes_without_a_rest_leave_nothing_to_memory() -> None:

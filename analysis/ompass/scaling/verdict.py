@@ -111,6 +111,7 @@ _TITLES = {
     "oversubscribed": "More threads than CPUs",
     "serial_fraction": "A serial part limits the speed-up",
     "throttled": "A quota held the threads back",
+    "bound_together": "Threads were bound to fewer processors than the process could use",
     "disturbed": "Other programs used the CPUs",
 }
 
@@ -147,6 +148,10 @@ def diagnose(point: ScalingPoint, evidence: Evidence) -> Verdict:
     )
 
 
+_LIMITS: Final = ("bound_together", "throttled")
+"""The findings on limits that keep threads from their processors, whatever other programs do."""
+
+
 def _is_crowded(point: ScalingPoint, evidence: Evidence) -> bool:
     return 0 < evidence.n_cpus < point.threads
 
@@ -159,12 +164,12 @@ def _decisive(point: ScalingPoint, evidence: Evidence, lost_ns: float) -> Findin
     if _is_crowded(point, evidence):
         return None
     if evidence.others >= thresholds.SPOILT_SHARE:
-        return next((f for f in evidence.findings if f.kind == "throttled"), None)
+        return next((f for f in evidence.findings if f.kind in _LIMITS), None)
     for finding in evidence.findings:
         serial = finding.kind == "serial_fraction" or (
             finding.kind == "page_faults" and finding.construct is None
         )
-        if finding.kind in ("throttled", "oversubscribed") or (serial and finding.cost_ns > lost_ns):
+        if finding.kind in (*_LIMITS, "oversubscribed") or (serial and finding.cost_ns > lost_ns):
             return finding
     return None
 
@@ -283,7 +288,7 @@ def _explain(
         because = f"{speedup}, {percent(point.efficiency)} of the linear one"
         return _with_finding(because, "", finding)
     if finding is not None and is_decisive:
-        in_crowd = kind in ("throttled", "oversubscribed")
+        in_crowd = kind in (*_LIMITS, "oversubscribed")
         return f"{speedup}{'' if in_crowd else ' of the parallel regions'}; {finding.because}", finding.cure
     if kind == "oversubscribed":
         return (
@@ -293,7 +298,7 @@ def _explain(
         )
     if kind == "disturbed":
         return (
-            f"{speedup}, but other programs took {percent(evidence.others)} of the time of its CPUs. "
+            f"{speedup}, but {_taken(evidence, share.get('preempted', ''))}. "
             "Threads that could not run look idle, slow to get tasks, or inflated; and if "
             "the run on one thread was disturbed, runs on more threads look fast",
             "measure on a quiet machine; more rounds (--repeat) may find quiet moments",
@@ -315,6 +320,13 @@ def _explain(
     else:
         because = _REASONS[kind]
     return _with_finding(f"{speedup}; {share[kind]} of the thread-time {because}", _CURES[kind], finding)
+
+
+def _taken(evidence: Evidence, preempted: str) -> str:
+    """Returns what other programs took, in words; for separately recorded runs, `others` is unknown."""
+    if evidence.others >= thresholds.SPOILT_SHARE:
+        return f"other programs took {percent(evidence.others)} of the time of its CPUs"
+    return f"for {preempted} of the thread-time, threads waited for CPUs that other programs used"
 
 
 def _with_finding(because: str, cure: str, finding: Finding | None) -> tuple[str, str]:
