@@ -358,7 +358,7 @@ def pages(kind: str) -> str:
     if kind == "sweep":
         runs = recorded_sweep("cilksort-fine").runs()
         return html_report(
-            (), [collect_scaling([runs], SweepSpec(("program",)), Scope.REGIONS, "made.sweep", 2)]
+            (), [collect_scaling([runs], SweepSpec(("program",)), Scope.REGIONS, "made.sweep")]
         )
     return html_report((), comparison=compared(), sources=True)
 

@@ -189,7 +189,7 @@ def test_finding_of_the_whole_program_is_at_its_largest_region() -> None:
 @pytest.mark.parametrize(("name", "level"), [("cilksort-fine", WARNING), ("cilksort-well", NOTE)])
 def test_verdict_on_a_sweep_is_a_remark(name: str, level: str) -> None:
     content = collect_scaling(
-        [recorded_sweep(name).runs()], SweepSpec((name,)), Scope.REGIONS, f"{name}.sweep", 2
+        [recorded_sweep(name).runs()], SweepSpec((name,)), Scope.REGIONS, f"{name}.sweep"
     )
     judged = content.judged
     assert judged is not None and judged.verdict is not None

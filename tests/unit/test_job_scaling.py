@@ -107,7 +107,7 @@ def test_single_runs_recorded_one_by_one_are_a_sweep(tmp_path: Path) -> None:
         for k in range(2)
     ]
     found, spec = recorded_sweep(runs, Scope.REGIONS)
-    content = collect_scaling(found, spec, Scope.REGIONS, "--from .", 8)
+    content = collect_scaling(found, spec, Scope.REGIONS, "--from .")
     assert [column.point.threads for column in content.columns] == [1, 2, 4]
     assert [column.n_rounds for column in content.columns] == [2, 2, 2]
     assert content.columns[2].point.speedup == pytest.approx(4)

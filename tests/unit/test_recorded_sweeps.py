@@ -35,7 +35,7 @@ NAMES = (
 
 
 def judged(runs: SweepRuns) -> NumberOfThreads:
-    content = collect_scaling([runs], SweepSpec(("program",)), Scope.REGIONS, "made.sweep", 2)
+    content = collect_scaling([runs], SweepSpec(("program",)), Scope.REGIONS, "made.sweep")
     assert content.judged is not None
     return content.judged
 
@@ -71,7 +71,7 @@ def shown(report: Report) -> list[str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_default_report_has_the_verdict_then_one_table_then_the_next_command(name: str) -> None:
     content = collect_scaling(
-        [recorded_sweep(name).runs()], SweepSpec(("./program",)), Scope.REGIONS, "made.sweep", 2
+        [recorded_sweep(name).runs()], SweepSpec(("./program",)), Scope.REGIONS, "made.sweep"
     )
     lines = shown(brief_scaling(content))
     assert len(lines) <= 30
@@ -94,7 +94,7 @@ def test_the_default_report_has_the_verdict_then_one_table_then_the_next_command
 
 @pytest.mark.parametrize("name", NAMES)
 def test_shares_of_growth_do_not_exceed_the_whole(name: str) -> None:
-    content = collect_scaling([recorded_sweep(name).runs()], SweepSpec(("program",)), Scope.REGIONS, "s", 2)
+    content = collect_scaling([recorded_sweep(name).runs()], SweepSpec(("program",)), Scope.REGIONS, "s")
     tables = [part for section in scaling_report(content).sections for part in section.parts]
     shares = [
         [row[k] for row in table.rows if row[k] is not None]

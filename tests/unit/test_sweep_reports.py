@@ -42,8 +42,11 @@ def swept(n_cpus: int = 4, threads: tuple[int, ...] = (1, 2, 4), **more: Any) ->
         recorded = [measured(run, n, Scope.REGIONS, 0) for run in RUNS[n]]
         return Samples(n, recorded, [measured(run, 1, Scope.REGIONS, 0) for run in RUNS[1]], **more)
 
-    runs = [SweepRuns(n, tuple(RUNS[n]), tuple(RUNS[1]), samples(n), 0, 0.0) for n in threads]
-    return collect_scaling(runs, SweepSpec(("program", "7")), Scope.REGIONS, "made.sweep", n_cpus)
+    def usable(n: int) -> tuple[Run, ...]:
+        return tuple(run.replace(n_usable_cpus=min(n, n_cpus)) for run in RUNS[n])  # pinned
+
+    runs = [SweepRuns(n, usable(n), usable(1), samples(n), 0, 0.0) for n in threads]
+    return collect_scaling(runs, SweepSpec(("program", "7")), Scope.REGIONS, "made.sweep")
 
 
 def values_of(content: ScalingContent) -> dict[str, Any]:
@@ -135,7 +138,7 @@ def test_longer_work_of_fine_tasks_is_a_loss_by_fine_tasks() -> None:
     one, two = run(1, US), run(2, 1500)
     ones, twos = ([measured(each, n, Scope.REGIONS, 0)] for each, n in ((one, 1), (two, 2)))
     runs = SweepRuns(2, (two,), (one,), Samples(2, twos, ones), 0, 0.0)
-    content = collect_scaling([runs], SweepSpec(("program",)), Scope.REGIONS, "made.sweep", 2)
+    content = collect_scaling([runs], SweepSpec(("program",)), Scope.REGIONS, "made.sweep")
     assert content.judged is not None and content.judged.verdict is not None
     losses = {loss.kind: loss.ns for loss in content.judged.verdict.losses}
     assert content.judged.point.work_inflation_ns == 5 * MS + 5 * MS, "of tasks, and of the region"

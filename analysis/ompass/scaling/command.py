@@ -242,7 +242,7 @@ def scale(
                 shown.jobs([collect_runs(ranks) for ranks in jobs], str(directory))
                 return
             runs = load_runs(sweep, chosen, counts)
-            content = collect_scaling(runs, sweep.spec, chosen, str(directory), len(allowed_cpus()))
+            content = collect_scaling(runs, sweep.spec, chosen, str(directory))
     shown.sweep(content)
 
 
@@ -267,8 +267,7 @@ class Shown:
             self.jobs(jobs, "")
             return
         runs, spec = recorded_sweep(contents, scope)
-        n_cpus = max(content.run.n_usable_cpus for content in contents)
-        self.sweep(collect_scaling(runs, spec, scope, f"--from {shlex.join(map(str, paths))}", n_cpus))
+        self.sweep(collect_scaling(runs, spec, scope, f"--from {shlex.join(map(str, paths))}"))
 
     def jobs(self, jobs: Sequence[Sequence[ReportContent]], directory: str) -> None:
         """Shows MPI jobs."""

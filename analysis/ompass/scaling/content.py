@@ -39,7 +39,7 @@ from ompass.scaling.metrics import (
     scaling_point,
     spread,
 )
-from ompass.scaling.plan import BASELINE, ELISION, RECORDED, UNRECORDED, Job, SweepSpec, allowed_cpus
+from ompass.scaling.plan import BASELINE, ELISION, RECORDED, UNRECORDED, Job, SweepSpec
 from ompass.scaling.verdict import FINE_FINDINGS, Evidence, Gap, Verdict, bends, diagnose, gaps
 from ompass.symbols.libraries import group_of
 from ompass.symbols.resolver import UNKNOWN, Location
@@ -98,7 +98,7 @@ class ScalingContent:
     columns: tuple[NumberOfThreads, ...]  # by number of threads
     gaps: tuple[Gap, ...]  # at the judged number of threads
     bends: tuple[str, ...]
-    n_cpus: int
+    n_cpus: int  # the most CPUs that a recorded run could use; 0: unknown
 
     @property
     def judged(self) -> NumberOfThreads | None:
@@ -122,13 +122,15 @@ def read_sweep(path: Path, scope: Scope | None = None) -> ScalingContent:
     """
     with SweepDirectory.open(path, None, None) as sweep:
         chosen = scope or default_scope(sweep.spec)
-        return collect_scaling(load_runs(sweep, chosen), sweep.spec, chosen, str(path), len(allowed_cpus()))
+        return collect_scaling(load_runs(sweep, chosen), sweep.spec, chosen, str(path))
 
 
 def collect_scaling(
-    runs: Sequence[SweepRuns], spec: SweepSpec, scope: Scope, directory: str, n_cpus: int
+    runs: Sequence[SweepRuns], spec: SweepSpec, scope: Scope, directory: str
 ) -> ScalingContent:
     """Returns the content of the report on a sweep."""
+    # A pinned run may use only as many CPUs as it has threads, unless it has more threads than CPUs.
+    n_cpus = max((run.n_usable_cpus for one in runs for run in (*one.recorded, *one.one_thread)), default=0)
     columns = tuple(_column(one, scope, n_cpus) for one in runs)
     content = ScalingContent(spec, scope, directory, columns, (), (), n_cpus)
     judged = content.judged
