@@ -595,11 +595,12 @@ def recorded_memory(program: TaskProgram, system: MemorySystem) -> RecordedMemor
 
 class TaskShape(Row):
     """The number, creation and work of the tasks of one construct."""
-    def __init__(self, *, construct: int = 0, n_tasks: int = 0, n_deferred: int = 0, n_untied: int = 0, n_priorities: int = 0, n_iterations: int = 0, most_in_a_row: int = 0, most_phases: int = 0, wait: int = 0, most_of: int = 0, n_divisible: int = 0, divisible_ns: int = 0, longest_ns: int = 0, deepest: int = 0) -> None: ...
+    def __init__(self, *, construct: int = 0, n_tasks: int = 0, n_deferred: int = 0, n_untied: int = 0, create_ns: int = 0, n_priorities: int = 0, n_iterations: int = 0, most_in_a_row: int = 0, most_phases: int = 0, wait: int = 0, most_of: int = 0, n_divisible: int = 0, divisible_ns: int = 0, longest_ns: int = 0, deepest: int = 0) -> None: ...
     construct: Final[int]  # number of the construct
     n_tasks: Final[int]  # tasks; undeferred ones count only if they create tasks
     n_deferred: Final[int]  # part of n_tasks: deferred tasks
     n_untied: Final[int]  # part of n_tasks: untied tasks
+    create_ns: Final[int]  # recorded time of the creations of deferred tasks
     n_priorities: Final[int]  # different priorities of the deferred tasks; none counts as one
     n_iterations: Final[int]  # iterations of the taskloops that created them
     most_in_a_row: Final[int]  # most tasks that one task creates with only work between the creations
@@ -669,6 +670,9 @@ def with_earlier_work(program: TaskProgram, ns: int) -> TaskProgram:
 
 def with_constructs(program: TaskProgram, instead: Mapping[int, int]) -> TaskProgram:
     """Replaces each construct that is a key of `instead` with its value. Both are numbers of constructs in the run."""
+
+def limit_creations(program: TaskProgram, construct: int, most_ns: int) -> TaskProgram:
+    """Limits the recorded time of each creation of a deferred task of the construct to `most_ns`."""
 
 def untie(program: TaskProgram, construct: int) -> TaskProgram:
     """Makes the deferred tasks of the construct untied."""

@@ -538,6 +538,24 @@ TEST(OtherPrograms, TasksWithAPriorityObeyTheRulesOfTiedTasks) {
     }
 }
 
+TEST(OtherPrograms, ShorterCreationsOfOneConstruct) {
+    Builder build;
+    const uint32_t implicit = build.region(1)[0];
+    for (const uint16_t construct : {2, 3, 2}) {
+        const uint32_t task = build.create(implicit);
+        build.program.tasks[task].construct = construct;
+        build.work(task, 1000);
+    }
+    TaskProgram program = build.finish();
+    for (Operation &operation : program.operations)
+        if (operation.kind() == OpKind::kCreate) operation = Operation::create(operation.task(), 5000);
+    EXPECT_EQ(shapes_of(program)[2].create_ns, 10000u);
+    const TaskProgram made = limit_creations(program, 2, 500);
+    EXPECT_EQ(shapes_of(made)[2].create_ns, 1000u);
+    EXPECT_EQ(shapes_of(made)[3].create_ns, 5000u);
+    EXPECT_EQ(shapes_of(limit_creations(program, 2, 6000))[2].create_ns, 10000u);
+}
+
 // While a task waits for its child on another thread, its thread may run untied tasks.
 TEST(OtherPrograms, UntiedTasksRunOnTopOfAnyWait) {
     Builder build;

@@ -329,7 +329,7 @@ def test_remarks_for_editors_have_the_predicted_gain() -> None:
 
 def test_every_kind_of_advice_that_cures_a_finding_exists() -> None:
     assert {kind for kinds in CURED_BY.values() for kind in kinds} <= set(TITLES)
-    assert set(CURED_BY) <= {kind.name for kind in KINDS} | {"critical_contention"}
+    assert set(CURED_BY) <= {kind.name for kind in KINDS} | {"critical_contention", "copied_data"}
 
 
 @pytest.mark.parametrize(

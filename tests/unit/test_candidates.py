@@ -197,6 +197,24 @@ def test_tied_tasks_are_tried_untied(n_untied: int, found: bool, monkeypatch: py
     assert ("untied" in of_tasks(monkeypatch, n_untied=n_untied)) == found
 
 
+@pytest.mark.parametrize(
+    ("create_us", "n_divisible", "found"),
+    [(29, 10, False), (30, 10, True), (149, 9, False), (150, 9, True)],
+)
+def test_tasks_with_long_creations_share_data_instead_of_being_merged(
+    create_us: int, n_divisible: int, found: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    properties = {
+        "create_ns": create_us * 1000,
+        "n_divisible": n_divisible,
+        "divisible_ns": 10,
+        "most_in_a_row": 1000,
+    }
+    tried = of_tasks(monkeypatch, **properties)
+    assert ("data" in tried) == found
+    assert ("grain" in tried) == ("producer" in tried) != found
+
+
 def test_priorities_need_deferred_tasks_of_two_constructs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "priority" not in of_tasks(monkeypatch)
     assert "priority" not in of_tasks(monkeypatch, others_deferred=(0,))

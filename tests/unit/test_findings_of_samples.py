@@ -246,6 +246,14 @@ def test_preempted_creations_need_not_copy_data(preempted_ms: int, kind: str) ->
     assert sorted(problems(run)) == sorted([kind, "disturbed"])
 
 
+def test_threads_that_wait_for_a_processor_do_not_shorten_the_creations_of_others() -> None:
+    # A creation takes 10 us on a processor. Meanwhile, the other threads in the runtime are preempted.
+    waits = {"schedule_ns": 30 * MS, "preempted_ns": 30 * MS, "schedule_preempted_ns": 30 * MS}
+    rows = team(0, [{"work_ns": 20 * MS, "create_ns": 10 * MS, "n_tasks": 1000}, waits, waits])
+    run = on_processors(rows, [construct(1, 0, [20_000] * 1000, create_ns=10 * MS)])
+    assert "copied_data" in problems(run)
+
+
 @pytest.mark.parametrize(
     ("kind", "n_iterations", "n_chunks", "cure"),
     [

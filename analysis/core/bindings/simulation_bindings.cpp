@@ -69,6 +69,7 @@ using namespace simulation;
     X(uint64_t, n_tasks, "tasks; undeferred ones count only if they create tasks", from.n_tasks)                       \
     X(uint64_t, n_deferred, "part of n_tasks: deferred tasks", from.n_deferred)                                        \
     X(uint64_t, n_untied, "part of n_tasks: untied tasks", from.n_untied)                                              \
+    X(uint64_t, create_ns, "recorded time of the creations of deferred tasks", from.create_ns)                         \
     X(uint64_t, n_priorities, "different priorities of the deferred tasks; none counts as one", from.n_priorities)     \
     X(uint64_t, n_iterations, "iterations of the taskloops that created them", from.n_iterations)                      \
     X(uint64_t, most_in_a_row, "most tasks that one task creates with only work between the creations",                \
@@ -589,6 +590,9 @@ void bind_changes(nb::module_ &m) {
         nb::arg("program"), nb::arg("instead"),
         "Replaces each construct that is a key of `instead` with its value. Both are numbers of constructs in the "
         "run.");
+    bind_change(m, "limit_creations", &limit_creations,
+                "Limits the recorded time of each creation of a deferred task of the construct to `most_ns`.",
+                "most_ns");
     bind_change(m, "untie", &untie, "Makes the deferred tasks of the construct untied.");
     bind_change(m, "prioritise", &prioritise,
                 "Gives the deferred tasks of the construct a priority above all other tasks.");

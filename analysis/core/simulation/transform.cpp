@@ -201,17 +201,29 @@ TaskProgram join_phases(const TaskProgram &program, uint16_t construct) {
     });
 }
 
+bool is_deferred(const ProgramTask &task) { return !(task.flags & (ProgramTask::kInline | ProgramTask::kImplicit)); }
+
 // Calls `change` for all deferred tasks of the construct.
 template <typename Change>
 void change_deferred(TaskProgram &program, uint16_t construct, Change change) {
     for (ProgramTask &task : program.tasks)
-        if (task.construct == construct && !(task.flags & (ProgramTask::kInline | ProgramTask::kImplicit)))
-            change(task);
+        if (task.construct == construct && is_deferred(task)) change(task);
 }
 
 TaskProgram untie(const TaskProgram &program, uint16_t construct) {
     TaskProgram made = program;
     change_deferred(made, construct, [](ProgramTask &task) { task.flags |= ProgramTask::kUntied; });
+    return made;
+}
+
+TaskProgram limit_creations(const TaskProgram &program, uint16_t construct, uint32_t most_ns) {
+    TaskProgram made = program;
+    for (Operation &operation : made.operations) {
+        if (operation.kind() != OpKind::kCreate) continue;
+        const ProgramTask &task = made.tasks[operation.task()];
+        if (task.construct == construct && is_deferred(task))
+            operation = Operation::create(operation.task(), std::min<uint64_t>(operation.cost(), most_ns));
+    }
     return made;
 }
 
@@ -264,9 +276,9 @@ std::vector<Shape> shapes_of(const TaskProgram &program) {
         const ProgramTask &one = program.tasks[task];
         Shape &shape = shapes[one.construct];
         shape.n_tasks++;
-        shape.n_deferred += !(one.flags & (ProgramTask::kInline | ProgramTask::kImplicit));
+        shape.n_deferred += is_deferred(one);
         shape.n_untied += (one.flags & ProgramTask::kUntied) != 0;
-        if (!(one.flags & (ProgramTask::kInline | ProgramTask::kImplicit))) priorities[one.construct].set(one.priority);
+        if (is_deferred(one)) priorities[one.construct].set(one.priority);
         shape.deepest = std::max<uint32_t>(shape.deepest, one.depth);
         if (const uint64_t ns = divisible_ns(program, dependent, task)) {
             shape.n_divisible++;
@@ -283,6 +295,7 @@ std::vector<Shape> shapes_of(const TaskProgram &program) {
             const Operation operation = program.operations[op];
             if (operation.kind() == OpKind::kCreate) {
                 const uint16_t child = program.tasks[operation.task()].construct;
+                if (is_deferred(program.tasks[operation.task()])) shapes[child].create_ns += operation.cost();
                 if (in_a_row[child]++ == 0) seen.push_back(child);
                 shapes[child].most_in_a_row = std::max(shapes[child].most_in_a_row, in_a_row[child]);
                 created = true;

@@ -42,6 +42,9 @@ TaskProgram depend_on_data(const TaskProgram &program, uint16_t construct);
 // Makes the deferred tasks of `construct` untied.
 TaskProgram untie(const TaskProgram &program, uint16_t construct);
 
+// Limits the recorded time of each creation of a deferred task of `construct` to most_ns, as if it copied no data.
+TaskProgram limit_creations(const TaskProgram &program, uint16_t construct, uint32_t most_ns);
+
 // Gives the deferred tasks of `construct` a priority above all others.
 TaskProgram prioritise(const TaskProgram &program, uint16_t construct);
 
@@ -74,6 +77,7 @@ struct Shape {
     uint64_t n_tasks = 0;
     uint64_t n_deferred = 0; // part of n_tasks
     uint64_t n_untied = 0; // part of n_tasks
+    uint64_t create_ns = 0; // recorded time of the creations of deferred tasks
     uint64_t n_priorities = 0; // different priorities of its deferred tasks
     uint64_t n_iterations = 0; // iterations of the taskloops that created them
     uint64_t most_in_a_row = 0; // tasks that one task creates with nothing but work in between

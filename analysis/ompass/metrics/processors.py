@@ -154,6 +154,27 @@ class Timed(Protocol):
     def presence(self) -> Presence | None: ...
 
 
+_TIMED_STATES = ("work", "schedule", "sync", "idle", "mpi", "offload")
+
+
+def running_shares(rows: Sequence[RegionRow]) -> tuple[float, float]:
+    """Returns the shares of the creating and of the scheduling time with a processor, each 0 to 1.
+
+    The source of the rows' times must be SWITCHES. Rows give all off-CPU time of creations as the rest.
+    """
+    fields = [f"{state}_{kind}_ns" for state in _TIMED_STATES for kind in ("preempted", "blocked")]
+    total = sums(rows, f"create_ns schedule_ns preempted_ns blocked_ns {' '.join(fields)}")
+    create_off_ns = total["preempted_ns"] + total["blocked_ns"] - sum(total[name] for name in fields)
+    schedule_off_ns = total["schedule_preempted_ns"] + total["schedule_blocked_ns"]
+    return _running_share(total["create_ns"], create_off_ns), _running_share(
+        total["schedule_ns"], schedule_off_ns
+    )
+
+
+def _running_share(whole_ns: int, off_ns: int) -> float:
+    return min(max(whole_ns - off_ns, 0), whole_ns) / whole_ns if whole_ns else 1.0
+
+
 @dataclass(frozen=True, slots=True)
 class ProcessorTime:
     """Processor times of a scope, region or thread."""

@@ -14,8 +14,8 @@ from typing import Final
 from ompass.metrics import thresholds
 from ompass.metrics.constructs import ConstructTotals
 from ompass.metrics.facts import Evidence, Facts, evidence
-from ompass.metrics.processors import processor_time
-from ompass.model import WAIT_KINDS, share
+from ompass.metrics.processors import knows_switches, processor_time, running_shares
+from ompass.model import OUTSIDE, WAIT_KINDS, share
 from ompass.sampled import DISK, IO, LOCK, SLEEP, WAIT
 from ompass.samples.findings import sleeps_in_allocator
 from ompass.samples.metrics import BlockingPlace, samples_by_line
@@ -42,11 +42,10 @@ def too_fine(facts: Facts) -> Iterator[Evidence]:
 
 
 def _fine_tasks(facts: Facts) -> Iterator[_FineTasks]:
-    breakdown, processor = facts.breakdown, facts.processor
+    breakdown = facts.breakdown
     # Time in which threads in the runtime wait for a processor is not a cost of tasks.
-    others_ns = breakdown.thread_time_ns - breakdown.states.work_ns
-    on_processor = processor.other_running_ns / others_ns if others_ns else 1.0
-    schedule_ns = breakdown.states.schedule_ns * on_processor
+    creating, scheduling = _on_processor(facts)
+    schedule_ns = breakdown.states.schedule_ns * scheduling
     dispatch_ns = schedule_ns / facts.n_deferred if facts.n_deferred else 0.0
     if dispatch_ns > thresholds.PLAUSIBLE_DISPATCH_NS:
         dispatch_ns = 0.0
@@ -59,7 +58,7 @@ def _fine_tasks(facts: Facts) -> Iterator[_FineTasks]:
         if work_ns >= thresholds.FINE_WORK_NS:
             continue
         deferred = 1.0 - task.n_undeferred / task.n_created
-        create_ns = task.mean_create_ns * on_processor
+        create_ns = task.mean_create_ns * creating
         cost_ns = create_ns + dispatch_ns * deferred + inline_ns * (1.0 - deferred)
         if cost_ns <= 0 or work_ns >= thresholds.FINE_WORK_PER_COST * cost_ns:
             continue
@@ -72,6 +71,15 @@ def _fine_tasks(facts: Facts) -> Iterator[_FineTasks]:
         )
         copies = deferred >= 0.5 and create_ns >= copying_ns
         yield _FineTasks(task, work_ns, cost_ns, deferred, copies)
+
+
+def _on_processor(facts: Facts) -> tuple[float, float]:
+    """Returns the shares of creating and scheduling time with a processor; estimates if rows lack them."""
+    if knows_switches(facts.run):
+        return running_shares([row for row in facts.run.regions if row.construct != OUTSIDE])
+    others_ns = facts.breakdown.thread_time_ns - facts.breakdown.states.work_ns
+    share_of_both = facts.processor.other_running_ns / others_ns if others_ns else 1.0
+    return share_of_both, share_of_both
 
 
 def _undeferred_cost_ns(facts: Facts) -> float:

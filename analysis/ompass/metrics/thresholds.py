@@ -282,6 +282,9 @@ COPYING_CREATE_NS: Final = 3_000
 COPYING_DEPENDENT_CREATE_NS: Final = 15_000
 """The same limit for tasks that wait for others: their creation takes up to some 5 us without a copy."""
 
+PLAIN_CREATE_NS: Final = 500
+"""A creation that copies no data takes about this time."""
+
 FEWER_SHARE: Final = 0.10
 """A region with fewer threads than asked for is reported if the missing threads cost this part of the
 thread-time of a full team."""

@@ -38,6 +38,7 @@ _ALIKE: Final = 0.03
 _CUT_OFFS: Final = ("depth", "time", "grain")
 CURED_BY: Final = {
     "too_fine": (*_CUT_OFFS, "producer"),
+    "copied_data": ("data",),
     "slow_dispatch": _CUT_OFFS,
     "serial_producer": ("producer", "grain"),
     "undeferred": ("defer",),

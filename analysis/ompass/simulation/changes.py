@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from ompass.metrics.thresholds import COPYING_CREATE_NS, COPYING_DEPENDENT_CREATE_NS, PLAIN_CREATE_NS
 from ompass.simulation.reader import (
     LoopShape,
     TaskProgram,
@@ -29,6 +30,7 @@ from ompass.simulation.reader import (
     untied,
     with_dependences,
     with_larger_chunks,
+    with_shared_data,
     without_phases,
 )
 from ompass.simulation.trial import LEAST_GAIN, REVERSED, Candidate, Trial, Way
@@ -120,6 +122,10 @@ def _grains(trial: Trial, shape: TaskShape) -> Iterator[Candidate]:
         ways = _ways(finer, trial, construct, _SPLITS if most < _UNEQUAL else (*_SPLITS, *_FINE_SPLITS))
         place = construct if kind == "split" else shape.most_of
         yield trial.best(kind, place, ways, at_most=kind == "defer")
+    if _copies_data(shape):
+        way = Way(partial(with_shared_data, trial.program, construct, PLAIN_CREATE_NS))
+        yield trial.best("data", construct, {0: way}, count=shape.n_deferred, share_ns=shape.create_ns)
+        return
     if shape.most_in_a_row < _MANY:
         return
     grains = [grain for grain in _GRAINS if grain * trial.threads <= shape.most_in_a_row]
@@ -129,6 +135,13 @@ def _grains(trial: Trial, shape: TaskShape) -> Iterator[Candidate]:
     parts = [trial.threads * k for k in (1, 4)]
     ways = {n: Way(partial(spread_out, trial.program, construct, _MANY, n)) for n in parts}
     yield trial.best("producer", construct, ways)
+
+
+def _copies_data(shape: TaskShape) -> bool:
+    """True if creating a task of this shape takes so long that it must copy data."""
+    may_depend = shape.n_divisible < shape.n_deferred
+    least_ns = COPYING_DEPENDENT_CREATE_NS if may_depend else COPYING_CREATE_NS
+    return 0 < least_ns * shape.n_deferred <= shape.create_ns
 
 
 def _without_waits(trial: Trial, shape: TaskShape) -> Candidate:

@@ -160,6 +160,11 @@ def with_dependences(program: TaskProgram, construct: int) -> TaskProgram:
     return _core.depend_on_data(program, construct)
 
 
+def with_shared_data(program: TaskProgram, construct: int, create_ns: int) -> TaskProgram:
+    """Returns the program in which creating a task of the construct takes at most `create_ns`."""
+    return _core.limit_creations(program, construct, create_ns)
+
+
 def untied(program: TaskProgram, construct: int) -> TaskProgram:
     """Returns the program with untied tasks of the construct."""
     return _core.untie(program, construct)

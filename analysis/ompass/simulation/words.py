@@ -127,6 +127,7 @@ TITLES: Mapping[str, Callable[[Change], str]] = {
     "phases": lambda c: "Wait only for needed tasks instead of all of them",
     "dependences": lambda c: "Wait for needed data instead of all tasks",
     "untied": lambda c: "Make these tasks untied",
+    "data": lambda c: "Share the data that each of these tasks copies",
     "priority": lambda c: (
         "Reverse the order of the priorities of these tasks"
         if c.value == REVERSED
@@ -200,6 +201,10 @@ CURES: Mapping[str, Callable[[Change], str]] = {
         f"write a chunk size in the schedule clause: {c.value} times the present one (1 if there is none)"
     ),
     "untied": lambda c: "write `untied` on the task construct",
+    "data": lambda c: (
+        "write `shared` for large variables, or pass a pointer to them: `firstprivate` copies arrays and "
+        "objects for each task; in Fortran, array arguments of a procedure are firstprivate by default"
+    ),
     "extension": lambda c: "start the program with `LD_PRELOAD=libomp_ext.so OMP_EXT_SCHEDULE=1`",
     "placement": lambda c: (
         f"call `omp_child_task_affinity(i * {c.value} / n)` before creating the i-th of n tasks, and link "
@@ -257,6 +262,10 @@ REASONS: Mapping[str, Callable[[Change], str]] = {
         f"{plural(c.count, 'more time')} in {duration(c.share_ns)}"
     ),
     "phases": lambda c: f"up to {plural(c.count, 'wait')} in one task, each for all earlier ones",
+    "data": lambda c: (
+        f"the creation of {plural(c.count, 'task')} took {duration(c.share_ns)}, several times as long as "
+        "creations that copy no data"
+    ),
     "waits": lambda c: f"{plural(c.count, 'wait')}, each for all tasks so far",
     "dependence": lambda c: f"{plural(c.count, 'dependence')} keep these tasks in order{_address(c)}",
     "pipeline": lambda c: (
