@@ -19,7 +19,7 @@ from made_findings import (
 from made_runs import MS, construct, definition, loop, made_run, region, team, wait
 from ompass.model import Run
 from ompass.sampled import ATOMIC, MEMORY, OWN, RUNTIME, SLEEP, WAITING
-from ompass.samples.metrics import BlockingPlace, Line
+from ompass.samples.metrics import BlockingPlace, Line, LocatedSample
 
 DEPENDENCE = 62  # flags of a wait for dependences
 
@@ -47,6 +47,48 @@ def test_samples_of_work_name_its_cause(
     assert findings(working(), samples=sampled(behaviour, library, too_few)) == findings(working())
     few = sampled(behaviour, library, 9, of=20)
     assert findings(working(), samples=few) == findings(working()), "too few samples"
+
+
+def calling(system_ms: int, *, n_faults: int = 0, idle_ms: int = 0) -> Run:
+    """Makes a run of two threads of 100 ms; the first has this much system time."""
+    calls = {"work_ns": (100 - idle_ms) * MS, "idle_ns": idle_ms * MS}
+    calls |= {"system_ns": system_ms * MS, "n_minor_faults": n_faults}
+    return on_processors(team(0, [calls, {"work_ns": 100 * MS}]), [])
+
+
+@pytest.mark.parametrize(
+    ("run", "found"),
+    [
+        (calling(40), True),  # the kernel's clock may be wrong by 13 ms
+        (calling(30), False),
+        (calling(40, n_faults=5_000), False),  # faults explain 20 ms
+        (calling(60, n_faults=5_000), True),
+        (calling(50, idle_ms=30), False),  # perhaps the idle thread yielded
+        (calling(90, idle_ms=30), True),
+    ],
+)
+def test_system_time_of_work_without_page_faults_is_system_calls(run: Run, found: bool) -> None:
+    assert ("system_calls" in problems(run)) == found
+
+
+def test_samples_of_libraries_divide_system_time_among_its_causes() -> None:
+    run = calling(80)
+    computing = sampled("", OWN, 40, of=40)[0]
+
+    def kinds(*calls: LocatedSample) -> list[str]:
+        samples = (computing, *calls)
+        return [f.kind for f in findings(run, samples=samples) if f.severity == "problem"]
+
+    yields, reads, allocations = (
+        sampled(behaviour, library, 1)[0]
+        for behaviour, library in [(WAITING, "libc"), ("", "libc"), ("", MEMORY)]
+    )
+    assert kinds() == kinds(reads) == ["system_calls"]
+    assert the(run, "system_calls", samples=(computing, reads)).line is not None
+    assert kinds(yields) == ["busy_waiting"]
+    assert sorted(kinds(yields, reads)) == ["busy_waiting", "system_calls"]
+    assert kinds(allocations) == []
+    assert the(run, "busy_waiting", samples=(computing, yields)).line is not None
 
 
 @pytest.mark.parametrize(("n", "said"), [(36, ", 60.0% of it at this line"), (58, "")])

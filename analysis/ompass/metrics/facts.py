@@ -6,6 +6,7 @@ Reports look up source lines by `Finding.construct`, unless samples show the lin
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,9 +16,15 @@ from ompass.metrics import thresholds
 from ompass.metrics.breakdown import Breakdown, RegionShare, outermost_ns
 from ompass.metrics.constructs import ConstructTotals
 from ompass.metrics.library_calls import Device, TargetTotals
-from ompass.metrics.processors import ProcessorTime, allowed_processors, held_back_ns, processor_time
+from ompass.metrics.processors import (
+    ProcessorTime,
+    allowed_processors,
+    held_back_ns,
+    knows_switches,
+    processor_time,
+)
 from ompass.metrics.waits import LoopTotals, WaitTotals
-from ompass.model import Run, share
+from ompass.model import OUTSIDE, RegionRow, Run, share
 from ompass.samples.metrics import BlockingPlace, Line, LocatedSample
 
 
@@ -220,6 +227,15 @@ class Facts:
         """
         return waited_ns if self.crowded else self.unexplained(waited_ns)
 
+    @cached_property
+    def system_calls_ns(self) -> float:
+        """Returns the least time in system calls of the program's work, without page faults; 0 if unknown.
+
+        The system time of a thread in a region includes that of waits. These took no more than the time that
+        the thread ran outside of work. The clock's error is subtracted.
+        """
+        return sum(map(_system_calls_ns, self.run.regions)) if knows_switches(self.run) else 0.0
+
     def team_size(self, regions: tuple[RegionShare, ...]) -> int:
         """Returns the mean team size in these regions, weighted by time."""
         return round(share(sum(r.capacity_ns for r in regions), sum(r.wall_ns for r in regions)))
@@ -238,3 +254,22 @@ class Facts:
     def serialised(self, regions: tuple[RegionShare, ...]) -> bool:
         """True if about one thread at a time had work there, however busy the machine was."""
         return self.n_active(regions) <= thresholds.SERIALISED_ACTIVE
+
+
+def faulting_ns(system_ns: int, n_faults: int) -> int:
+    """Returns the part of the system time that page faults explain."""
+    return min(system_ns, n_faults * thresholds.MOST_FAULT_NS)
+
+
+def system_error_ns(system_ns: int) -> float:
+    """Returns the error of the kernel's clock of system time."""
+    return math.sqrt(max(system_ns, 0) * thresholds.TICK_NS)
+
+
+def _system_calls_ns(row: RegionRow) -> float:
+    running_ns = row.total_ns - row.preempted_ns - row.blocked_ns
+    working_ns = row.work_ns - row.work_preempted_ns - row.work_blocked_ns
+    called_ns = (
+        row.system_ns - faulting_ns(row.system_ns, row.n_minor_faults) - system_error_ns(row.system_ns)
+    )
+    return max(called_ns - max(running_ns - working_ns, 0), 0.0) if row.construct != OUTSIDE else 0.0

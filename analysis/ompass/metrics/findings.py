@@ -97,6 +97,15 @@ KINDS: Final = (
         even_if_busy=True,
     ),
     Kind(
+        "system_calls",
+        "work",
+        "System calls take time",
+        sample_findings.system_calls,
+        "find the calls with `strace -c -f` or `perf trace -s`, and call less often: read and write larger "
+        "blocks, wait for locks and other threads by OpenMP, and keep files and connections open",
+        even_if_busy=True,
+    ),
+    Kind(
         "page_faults",
         "faults",
         "Page faults take time",

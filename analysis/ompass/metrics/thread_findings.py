@@ -3,17 +3,14 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from ompass.metrics import thresholds
 from ompass.metrics.breakdown import RegionShare, Scope
-from ompass.metrics.facts import Evidence, Facts, evidence
-from ompass.metrics.processors import (
-    processor_time,
-)
+from ompass.metrics.facts import Evidence, Facts, evidence, faulting_ns, system_error_ns
+from ompass.metrics.processors import processor_time
 from ompass.metrics.waits import LoopTotals, WaitTotals
 from ompass.model import LOCKS, OUTSIDE, UNSHARED_LOOPS, Run, SystemUse, share
 from ompass.samples.metrics import Line, LocatedSample, Owner, main_use_of_memory, shared_line
@@ -520,10 +517,10 @@ _OF_TASKS: Final = ("task", "kernel")
 
 def _faulting_ns(use: SystemUse | None) -> int:
     """Returns the part of the system time that page faults explain; 0 if unknown."""
-    return min(use.system_ns, use.n_minor_faults * thresholds.MOST_FAULT_NS) if use else 0
+    return faulting_ns(use.system_ns, use.n_minor_faults) if use else 0
 
 
 def _are_costly(use: SystemUse | None, whole_ns: int) -> bool:
     """True if page faults take a notable part of this time even after subtracting the clock's error."""
-    error_ns = math.sqrt(use.system_ns * thresholds.TICK_NS) if use else 0.0
+    error_ns = system_error_ns(use.system_ns) if use else 0.0
     return whole_ns > 0 and _faulting_ns(use) - error_ns >= thresholds.PAGE_FAULT_SHARE * whole_ns

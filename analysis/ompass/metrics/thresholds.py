@@ -87,6 +87,9 @@ BLOCKED_SHARE: Final = 0.10
 PAGE_FAULT_SHARE: Final = 0.10
 """Page faults are reported if they take this part of the thread-time, or, outside of regions, of the run."""
 
+SYSTEM_CALLS_SHARE: Final = 0.10
+"""System calls are reported if they take this part of the thread-time."""
+
 MOST_FAULT_NS: Final = 4_000
 """A fault of a small page takes the kernel 0.3 to 2 us, and longer if threads contend. System time beyond
 this time per fault belongs to other system calls."""

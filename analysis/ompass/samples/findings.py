@@ -76,7 +76,14 @@ def _releases(sample: LocatedSample) -> bool:
 
 
 def _judged(
-    facts: Facts, part: _Part, lost_ns: float, least_share: float, where: str, remark: str = ""
+    facts: Facts,
+    part: _Part,
+    lost_ns: float,
+    least_share: float,
+    where: str,
+    remark: str = "",
+    *,
+    least_samples: int = thresholds.LEAST_SAMPLES,
 ) -> Iterator[Evidence]:
     """Yields the evidence of a part that takes at least `least_share` of the thread-time.
 
@@ -84,7 +91,7 @@ def _judged(
     """
     lost = facts.breakdown.share(lost_ns)
     own_ns = facts.breakdown.thread_time_ns - facts.taken_ns
-    if part.n < thresholds.LEAST_SAMPLES or share(lost_ns, own_ns) < least_share:
+    if part.n < least_samples or share(lost_ns, own_ns) < least_share:
         return
     at = f", {percent(part.of_line)} of it at this line" if part.line and part.of_line < _NEARLY_ALL else ""
     yield evidence(
@@ -100,9 +107,36 @@ def _judged(
 def busy_waiting(facts: Facts) -> Iterator[Evidence]:
     """Yields loops of the program that only wait for another thread."""
     part = _part(facts, lambda sample: sample.behaviour == WAITING)
-    lost_ns = facts.unexplained(part.lost_ns(facts))
+    yielding_ns = facts.system_calls_ns * _share_of_calls(facts, _waits)
+    lost_ns = facts.unexplained(part.lost_ns(facts) + yielding_ns)
     where = "in a loop that only loads, tests, pauses or yields"
-    yield from _judged(facts, part, lost_ns, thresholds.WAITING_SHARE, where)
+    # The kernel measures the time of yields, and takes no samples of them.
+    least_samples = 1 if 2 * yielding_ns >= lost_ns else thresholds.LEAST_SAMPLES
+    yield from _judged(facts, part, lost_ns, thresholds.WAITING_SHARE, where, least_samples=least_samples)
+
+
+def system_calls(facts: Facts) -> Iterator[Evidence]:
+    """Yields system calls that take much of the work. Yields and the allocator have findings of their own."""
+    others = 1.0 - _share_of_calls(facts, lambda sample: _waits(sample) or sample.library == MEMORY)
+    part = _part(facts, lambda sample: _is_call(sample) and not _waits(sample) and sample.library != MEMORY)
+    lost_ns = facts.system_calls_ns * others
+    where = "in system calls, without page faults"
+    yield from _judged(facts, part, lost_ns, thresholds.SYSTEM_CALLS_SHARE, where, least_samples=0)
+
+
+def _waits(sample: LocatedSample) -> bool:
+    return sample.behaviour == WAITING and sample.library != OWN
+
+
+def _is_call(sample: LocatedSample) -> bool:
+    """True if the sample is in a library that may call the system for the program."""
+    return sample.library not in (OWN, RUNTIME)
+
+
+def _share_of_calls(facts: Facts, condition: Callable[[LocatedSample], bool]) -> float:
+    """Returns the share of samples with this condition among the library calls in the work."""
+    calls = [one for one in facts.samples if one.owner.kind in WORKING and _is_call(one)]
+    return share(sum(one.weight for one in calls if condition(one)), sum(one.weight for one in calls))
 
 
 def atomic_contention(facts: Facts) -> Iterator[Evidence]:
