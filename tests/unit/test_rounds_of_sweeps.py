@@ -158,10 +158,11 @@ def printed_ns(text: str, pattern: str, kind: str, folder: Path) -> int | None:
 @pytest.mark.parametrize(
     ("text", "pattern", "why"),
     [
-        ("took 1.5s", r"took (\S+)", "matches '1.5s', not a number, in the output of"),
-        ("took inf", r"took (\S+)", "matches 'inf', not a number"),
-        ("took -1", r"took (\S+)", "matches '-1', not a number"),
-        ("took long", r"took ([0-9]+)?", "matches '', not a number"),
+        ("took 1.5s", r"took (\S+)", "matches '1.5s', not a positive number, in the output of"),
+        ("took inf", r"took (\S+)", "matches 'inf', not a positive number"),
+        ("took 0.00", r"took (\S+)", "matches '0.00', not a positive number"),
+        ("took -1", r"took (\S+)", "matches '-1', not a positive number"),
+        ("took long", r"took ([0-9]+)?", "matches '', not a positive number"),
         ("nothing", r"took (\S+)", "matches nothing in the output of"),
     ],
 )

@@ -257,6 +257,12 @@ def test_slowness_on_one_thread_is_due_to_the_algorithm() -> None:
     assert diagnose(with_elision, NOTHING_ELSE).kind == "too_fine"
 
 
+def test_a_baseline_without_a_time_has_no_ratio() -> None:
+    verdict = diagnose(scaling_point(made(2, StateTimes(300 * MS), StateTimes(300 * MS), [0])), NOTHING_ELSE)
+    assert verdict.kind == "algorithm"
+    assert "the serial program" not in verdict.because
+
+
 @pytest.mark.parametrize(("kind", "kind_of_finding"), [("mpi", "time_in_mpi"), ("offload", "host_waits")])
 @pytest.mark.parametrize("serial", [(), (150 * MS,)])
 def test_time_in_mpi_or_on_a_device_that_does_not_shrink_is_the_verdict(

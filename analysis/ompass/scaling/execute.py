@@ -151,7 +151,7 @@ class Executor:
             return round(seconds * 1e9)
         if job.kind == RECORDED:
             return None  # its time is recorded
-        what = f"its group matches {match[1] or ''!r}, not a number," if match else "it matches nothing"
+        what = f"its group matches {match[1] or ''!r}, not a positive number," if match else "it matches nothing"
         raise ProgramFailedError(
             f"--seconds {self.spec.seconds}",
             f"{what} in the output of `{' '.join(job.command(self.spec))}`",
@@ -160,12 +160,12 @@ class Executor:
 
 
 def _seconds(text: str | None) -> float | None:
-    """Returns the number in a text that a program printed; None if it is no time."""
+    """Returns the number in a text that a program printed; None if it is not the time of a run."""
     try:
         seconds = float(text or "")
     except ValueError:
         return None
-    return seconds if 0 <= seconds < math.inf else None
+    return seconds if 1e-9 <= seconds < math.inf else None
 
 
 class Watch:

@@ -311,10 +311,9 @@ def _explain(
         )
         return _with_finding(because, "", finding)
     if kind == "algorithm":
-        because = (
-            f"is lost even on one thread, which takes {point.one_time_ns / point.serial_ns:.2f} times "
-            "the serial program"
-        )
+        because = "is lost even on one thread"
+        if point.serial_ns:
+            because += f", which takes {point.one_time_ns / point.serial_ns:.2f} times the serial program"
     elif kind in CAUSES:
         because = _inflated(kind, point, evidence.causes)
     else:
