@@ -63,6 +63,12 @@ def test_a_sweep_without_a_finished_round_has_nothing_to_show() -> None:
         read([recorded(2, 1), recorded(4, 1)])
 
 
+def test_a_sweep_of_an_mpi_job_is_not_read_as_one_of_its_ranks() -> None:
+    done = [replace(recorded(p, 1), ranks=(f"{p}-rank0", f"{p}-rank1")) for p in (1, 2)]
+    with pytest.raises(UsageError, match=r"a sweep of an MPI job.* `ompass scale -o made.sweep`"):
+        read(done)
+
+
 @pytest.mark.parametrize(
     ("others", "kept"),
     [
@@ -191,6 +197,27 @@ def test_without_a_program_a_sweep_runs_nothing(tmp_path: Path, monkeypatch: pyt
     result = CliRunner().invoke(application(), ["scale", "-o", str(tmp_path / "s"), "-t", "1,2"])
     assert isinstance(result.exception, NothingToShowError)
     assert "no round of the sweep is finished" in str(result.exception)
+
+
+# ---------------------------------------------------------------- MPI jobs
+
+
+@pytest.mark.parametrize(
+    "form", [("--figure", "f.svg"), ("--html", "f.html"), ("--format", "gcc")], ids=lambda form: form[0]
+)
+def test_forms_that_jobs_lack_are_refused_before_the_first_run(
+    form: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("mpirun", "solver"):
+        (tmp_path / name).write_bytes(Path("/bin/true").read_bytes())
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(command, "_run_all", lambda *_: pytest.fail("runs a job"))
+    arguments = ["scale", *form, "--", "./mpirun", "-n", "2", "./solver"]
+    result = CliRunner().invoke(application(), arguments)
+    assert isinstance(result.exception, UsageError)
+    assert f"{form[0]}: the report on an MPI job has no such form" in str(result.exception)
+    assert not (tmp_path / "solver.sweep").exists()
 
 
 # ---------------------------------------------------------------- progress

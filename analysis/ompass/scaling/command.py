@@ -232,6 +232,8 @@ def scale(
     directory = _directory(output, command)
     spec = _spec(command, baseline, elision, wrappers, pin, seconds, libomp) if command else None
     program = inspect_program(_program(command), os.environ).path if command else None
+    if command and position_of_program(command, os.environ):
+        shown.check_jobs()
     with SweepDirectory.open(directory, spec, program) as sweep:
         if command:
             _run_all(sweep, list(jobs_of(sweep.spec, counts, repeat, unrecorded, n_ranks)), quiet)
@@ -269,11 +271,25 @@ class Shown:
         runs, spec = recorded_sweep(contents, scope)
         self.sweep(collect_scaling(runs, spec, scope, f"--from {shlex.join(map(str, paths))}"))
 
+    def check_jobs(self) -> None:
+        """Raises UsageError for a form that the report on MPI jobs lacks."""
+        others = {"--figure": self.figure, "--html": self.html, "--format": self.form}
+        for name, value in others.items():
+            if value is not None:
+                raise UsageError(
+                    name, "the report on an MPI job has no such form", "use --json, --csv or none"
+                )
+
     def jobs(self, jobs: Sequence[Sequence[ReportContent]], directory: str) -> None:
         """Shows MPI jobs."""
-        others = {"--figure": self.figure, "--html": self.html, "--format": self.form}
-        asked = next((name for name, value in others.items() if value is not None), "")
-        show_jobs(jobs, directory, as_json=self.as_json, as_csv=self.as_csv, others=asked)
+        self.check_jobs()
+        report = job_scaling_report(job_scaling(jobs), directory)
+        if self.as_json:
+            write_result(to_json(plain(report)), None)
+        elif self.as_csv:
+            write_result(csv_rows(plain(report)["points"]), None)
+        else:
+            print_report(console_for(), report)
 
     def sweep(self, content: ScalingContent) -> None:
         if self.figure is not None:
@@ -418,18 +434,3 @@ def run_directories(paths: Iterable[Path]) -> list[Path]:
             )
         found += runs
     return found
-
-
-def show_jobs(
-    jobs: Sequence[Sequence[ReportContent]], directory: str, *, as_json: bool, as_csv: bool, others: str
-) -> None:
-    """Prints the scaling of jobs. `others` names a requested form that reports on jobs lack; empty: none."""
-    if others:
-        raise UsageError(others, "the report on an MPI job has no such form", "use --json, --csv or none")
-    report = job_scaling_report(job_scaling(jobs), directory)
-    if as_json:
-        write_result(to_json(plain(report)), None)
-    elif as_csv:
-        write_result(csv_rows(plain(report)["points"]), None)
-    else:
-        print_report(console_for(), report)

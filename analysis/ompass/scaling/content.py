@@ -320,9 +320,15 @@ def load_runs(
 ) -> tuple[SweepRuns, ...]:
     """Returns the finished rounds for each number of threads (empty: all measured ones), fewest first.
 
-    Raises NothingToShowError if no round is finished.
+    Raises NothingToShowError if no round is finished, and UsageError for a sweep of an MPI job.
     """
     spec, done = directory.spec, directory.done()
+    if any(one.ranks for one in done.values()):
+        raise UsageError(
+            f"{directory.path}",
+            "it is a sweep of an MPI job, which has other figures",
+            f"see them with `ompass scale -o {directory.path}`",
+        )
     there = {job.threads for job in done if job.kind == RECORDED and job.value in (0, job.threads)}
     # Every sweep measures one thread, but reports it only if it was requested.
     wanted = tuple(sorted(set(threads) & there)) if threads else tuple(sorted(there))

@@ -151,7 +151,9 @@ class Executor:
             return round(seconds * 1e9)
         if job.kind == RECORDED:
             return None  # its time is recorded
-        what = f"its group matches {match[1] or ''!r}, not a positive number," if match else "it matches nothing"
+        what = (
+            f"its group matches {match[1] or ''!r}, not a positive number," if match else "it matches nothing"
+        )
         raise ProgramFailedError(
             f"--seconds {self.spec.seconds}",
             f"{what} in the output of `{' '.join(job.command(self.spec))}`",
