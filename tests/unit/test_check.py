@@ -12,6 +12,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from made_jobs import rank_content
+from made_runs import MS
+from ompass.check import content as check_content
 from ompass.check import execute
 from ompass.check.content import (
     CheckContent,
@@ -21,6 +24,8 @@ from ompass.check.content import (
     changed,
     collect_check,
     evidence_of,
+    measured,
+    recorded_before,
     verdict_of,
 )
 from ompass.check.execute import TRACED_ROUNDS, Limits, Source, gather, recorded_directories
@@ -272,7 +277,7 @@ class FakeRecorder:
 def log(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """Lists the runs of gather() in order. A run takes 1 s on the side before and 1.1 s on the side after."""
 
-    def measure(recorded: tuple[str, int]) -> Measured:
+    def measure(recorded: tuple[str, int], by_process: bool) -> Measured:
         side, start = recorded
         return run((1.1 if side == "after" else 1.0) + start / 1e6, start)
 
@@ -311,9 +316,36 @@ def test_recordings_are_kept_only_on_request(
         return RecordedRun((directory,), 1, 1)
 
     monkeypatch.setattr(FakeRecorder, "record", record)
-    monkeypatch.setattr(execute, "measured", lambda _: run(1.0, 0))
+    monkeypatch.setattr(execute, "measured", lambda *_: run(1.0, 0))
     gather(sources(log), Limits(7, 600, 0.02, False), tmp_path, keep=keep)
     assert len(list(tmp_path.glob("*/*.ompass"))) == (14 if keep else 0)
+
+
+def test_ranks_of_a_job_are_one_recorded_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ranks = [
+        rank_content(tmp_path, rank, work_ms=10 + rank, start_ms=100 * job, launch=f"job{job}").run
+        for job in range(2)
+        for rank in range(2)
+    ]
+    monkeypatch.setattr(check_content, "open_run", {run.path: run for run in ranks}.__getitem__)
+    found = recorded_before([run.path for run in ranks])
+    assert [(one.times["time"], one.counts["ranks"]) for one in found] == [(11 * MS, 2)] * 2
+
+
+@pytest.mark.parametrize("one_is_recorded", [False, True])
+def test_both_sides_have_the_recorded_time_if_one_is_recorded(
+    log: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, one_is_recorded: bool
+) -> None:
+    made = rank_content(tmp_path, None, work_ms=10).run
+    monkeypatch.setattr(check_content, "open_run", lambda _: made)
+    monkeypatch.setattr(execute, "measured", measured)
+    monkeypatch.setattr(FakeRecorder, "record", lambda *_: RecordedRun((made.path,), 15 * MS, 7 * MS))
+    before, after = sources(log)
+    if one_is_recorded:
+        before = Source("before", None, (made.path,) * 2)
+    found = gather([before, after], Limits(7, 600, 0.02, False), tmp_path / "new").figure("time")
+    assert found is not None
+    assert {*found.before, *found.after} == {10 * MS if one_is_recorded else 15 * MS}
 
 
 def test_run_directories_are_found(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from ompass.check.verdict import (
 )
 from ompass.comparison.content import SPAN, WORK_ON_PROCESSORS, counts_of, further_times
 from ompass.comparison.metrics import Count, counts, in_rounds
+from ompass.jobs.content import jobs_of_runs
 from ompass.launch.recorder import RecordedRun
 from ompass.metrics.breakdown import program_ns, time_breakdown
 from ompass.metrics.constructs import construct_totals
@@ -47,17 +48,31 @@ class Measured:
     start_ns: int = 0  # since 1970
 
 
-def measured(source: Path | RecordedRun) -> Measured:
-    """Returns the figures of a run or job. A path has the recorded time in place of the process's time."""
-    if not isinstance(source, RecordedRun):
-        return _measured(open_run(source), None)
-    ranks = [_measured(open_run(directory), source) for directory in source.directories]
-    return ranks[0] if len(ranks) == 1 else _job(ranks, source)
+def measured(recorded: RecordedRun, by_process: bool) -> Measured:
+    """Returns the figures of a run or job.
+
+    `by_process`: the time is that of the process, from its start to its end; else, it is the recorded time.
+    """
+    runs = [open_run(directory) for directory in recorded.directories]
+    return _figures(runs, recorded if by_process else None)
 
 
-def _job(ranks: Sequence[Measured], recorded: RecordedRun) -> Measured:
+def recorded_before(directories: Sequence[Path]) -> list[Measured]:
+    """Returns the figures of each run or job in these directories. The time is the recorded time."""
+    return [_figures(job, None) for job in jobs_of_runs([open_run(directory) for directory in directories])]
+
+
+def _figures(runs: Sequence[Run], process: RecordedRun | None) -> Measured:
+    """Returns the figures of the ranks of a job. `process`: the times of its processes, if they count."""
+    ranks = [_measured(run, process) for run in runs]
+    return ranks[0] if len(ranks) == 1 else _job(ranks, process)
+
+
+def _job(ranks: Sequence[Measured], process: RecordedRun | None) -> Measured:
     """Returns the figures of a job: its time, and sums over its ranks."""
-    times = {TIME: recorded.wall_ns, "processor time": recorded.cpu_ns}
+    times = {TIME: max(rank.times[TIME] for rank in ranks)}
+    if process:
+        times["processor time"] = process.cpu_ns
     if all(WORK in rank.times for rank in ranks):
         times[WORK] = sum(rank.times[WORK] for rank in ranks)
     totals = Counter[str]()
@@ -69,13 +84,13 @@ def _job(ranks: Sequence[Measured], recorded: RecordedRun) -> Measured:
     )
 
 
-def _measured(run: Run, recorded: RecordedRun | None) -> Measured:
+def _measured(run: Run, process: RecordedRun | None) -> Measured:
     breakdown = time_breakdown(run)
-    times = {TIME: recorded.wall_ns if recorded else program_ns(run)}
+    times = {TIME: process.wall_ns if process else program_ns(run)}
     if not breakdown.fell_back:
         times["time in regions"] = breakdown.wall_ns
-    if recorded:
-        times["processor time"] = recorded.cpu_ns
+    if process:
+        times["processor time"] = process.cpu_ns
     times |= further_times(run, breakdown)
     tasks = construct_totals(run, "task")
     n_completed = sum(task.n_completed for task in tasks)

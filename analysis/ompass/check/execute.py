@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ompass.check.content import Evidence, Measured, evidence_of, measured
+from ompass.check.content import Evidence, Measured, evidence_of, measured, recorded_before
 from ompass.check.verdict import looks
 from ompass.launch.recorder import Recorder
 from ompass.packed import is_packed, unpacked
@@ -73,13 +73,15 @@ def gather(
     sides: tuple[list[Measured], list[Measured]] = ([], [])
     traced: tuple[list[Measured], list[Measured]] = ([], [])
     for source, runs in zip(sources, sides, strict=True):
-        runs += [measured(path) for path in source.directories]
+        runs += recorded_before(source.directories)
     places = [folder / name for name in ("before", "after")]
     for source, place in zip(sources, places, strict=True):
         if source.recorder is not None:
             place.mkdir(parents=True)
             (folder / "traces" / place.name).mkdir(parents=True)
     live = [k for k, source in enumerate(sources) if source.recorder is not None]
+    # A recorded side has no times of processes, which include the loader and the end of the tool.
+    by_process = len(live) == 2
 
     def run_round(n: int, mode: str, into: Sequence[list[Measured]]) -> None:
         for k in chance.sample(live, len(live)):
@@ -88,14 +90,14 @@ def gather(
             progress(n if mode == "profile" else 0, ("before", "after")[k])
             place = folder / "traces" / places[k].name if mode == "trace" else places[k]
             recorded = recorder.record(place / f"{n:03}.ompass", mode)
-            into[k].append(measured(recorded))
+            into[k].append(measured(recorded, by_process))
             if not keep:
                 for directory in recorded.directories:
                     shutil.rmtree(directory)
 
     planned = looks(limits.repeats)
     n_looks = len(planned) if live else 1
-    judged_alone = any(len(source.directories) == 1 for source in sources)
+    judged_alone = any(len(runs) == 1 for runs in sides)  # no run of a program has been recorded yet
     if limits.traced and live:
         for n in range(1, TRACED_ROUNDS + 1):
             run_round(n, "trace", traced)
@@ -105,7 +107,7 @@ def gather(
 
     def looked() -> Evidence:
         repeatable = bool(live) and not judged_alone
-        return evidence_of(sides, traced, limits.minimum, n_looks, len(live) == 2, repeatable)
+        return evidence_of(sides, traced, limits.minimum, n_looks, by_process, repeatable)
 
     evidence = looked()
     for n in range(1, limits.repeats + 1 if live else 1):

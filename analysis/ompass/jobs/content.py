@@ -14,7 +14,7 @@ from ompass.metrics.job_facts import JobFacts, MpiCall, RankFacts
 from ompass.metrics.job_findings import Found, find_job_causes
 from ompass.metrics.library_findings import records_mpi
 from ompass.metrics.ranks import Job, Rank, job_of, preempted_work_ns
-from ompass.model import RegionRow
+from ompass.model import RegionRow, Run
 from ompass.readers.meta import read_meta
 from ompass.reports.content import ReportContent
 from ompass.symbols.resolver import UNKNOWN, Location
@@ -33,7 +33,11 @@ def job_of_reports(contents: Sequence[ReportContent]) -> Job | None:
 
 def rank_of(content: ReportContent) -> int:
     """Returns the number of a run's rank; -1 if it has none."""
-    rank = read_meta(content.run.path).rank
+    return _number(content.run)
+
+
+def _number(run: Run) -> int:
+    rank = read_meta(run.path).rank
     return -1 if rank is None else rank
 
 
@@ -41,51 +45,57 @@ def rank_of(content: ReportContent) -> int:
 class _Group:
     """Runs that may be ranks of one job."""
 
-    contents: list[ReportContent]
+    runs: list[Run]
 
     @property
     def ranks(self) -> set[int]:
-        return {rank_of(content) for content in self.contents}
+        return set(map(_number, self.runs))
 
     @property
     def start_ns(self) -> int:
-        return min(content.run.start_epoch_ns for content in self.contents)
+        return min(run.start_epoch_ns for run in self.runs)
 
     @property
     def end_ns(self) -> int:
-        return max(content.run.start_epoch_ns + content.run.wall_ns for content in self.contents)
+        return max(run.start_epoch_ns + run.wall_ns for run in self.runs)
 
     def fits(self, other: _Group) -> bool:
         """True if both groups have different ranks, and ran at the same time in the same place."""
         at_once = self.start_ns <= other.end_ns and other.start_ns <= self.end_ns
-        places = {content.run.path.absolute().parent for content in (*self.contents, *other.contents)}
+        places = {run.path.absolute().parent for run in (*self.runs, *other.runs)}
         return at_once and len(places) == 1 and not self.ranks & other.ranks
 
 
 def jobs_of(contents: Sequence[ReportContent]) -> list[tuple[ReportContent, ...]]:
+    """Returns the reports on the ranks of each job, in the order of `jobs_of_runs`."""
+    of_run = {content.run.path: content for content in contents}
+    return [tuple(of_run[run.path] for run in job) for job in jobs_of_runs([c.run for c in contents])]
+
+
+def jobs_of_runs(runs: Sequence[Run]) -> list[tuple[Run, ...]]:
     """Returns the jobs in order of their starts, each as its runs in order of their ranks.
 
     Ranks of one launch are one job. So are ranks with different numbers that ran at the same time, and whose
     directories are in one folder. A run without a rank is a job of its own.
     """
     groups: dict[tuple[str, str], _Group] = {}
-    for content in contents:
-        meta = read_meta(content.run.path)
+    for run in runs:
+        meta = read_meta(run.path)
         launch = meta.environment.get(LAUNCH, "") if meta.rank is not None else ""
         # A repeated rank, or a run without a launch, begins a group.
-        key = (launch, "" if launch else str(content.run.path))
+        key = (launch, "" if launch else str(run.path))
         group = groups.setdefault(key, _Group([]))
-        if group.contents and rank_of(content) in group.ranks:
-            group = groups.setdefault((launch, str(content.run.path)), _Group([]))
-        group.contents.append(content)
+        if group.runs and _number(run) in group.ranks:
+            group = groups.setdefault((launch, str(run.path)), _Group([]))
+        group.runs.append(run)
     jobs: list[_Group] = []
     for group in sorted(groups.values(), key=lambda each: each.start_ns):
         partner = next((job for job in jobs if -1 not in group.ranks | job.ranks and job.fits(group)), None)
         if partner:
-            partner.contents += group.contents
+            partner.runs += group.runs
         else:
             jobs.append(group)
-    return [tuple(sorted(job.contents, key=rank_of)) for job in jobs]
+    return [tuple(sorted(job.runs, key=_number)) for job in jobs]
 
 
 def _rank(content: ReportContent) -> Rank | None:

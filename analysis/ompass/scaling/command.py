@@ -41,7 +41,7 @@ from ompass.commands.report import write_remarks
 from ompass.commands.streams import console_for, measuring_bar, say, to_json, waiting, write_result
 from ompass.errors import RunNotFoundError, UsageError
 from ompass.figures.render import render
-from ompass.jobs.content import jobs_of as jobs_of_runs
+from ompass.jobs.content import jobs_of as jobs_of_reports
 from ompass.jobs.report import job_scaling_report
 from ompass.jobs.scaling import job_scaling
 from ompass.launch.launchers import position_of_program
@@ -264,7 +264,7 @@ class Shown:
         """Shows separately recorded runs: as MPI jobs if some are ranks of one job, else as a sweep."""
         with waiting("reading the runs"):
             contents = collect_runs(run_directories(paths))
-        jobs = jobs_of_runs(contents)
+        jobs = jobs_of_reports(contents)
         if any(len(job) > 1 for job in jobs):
             self.jobs(jobs, "")
             return
