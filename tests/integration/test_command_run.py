@@ -228,7 +228,7 @@ def test_ranks_that_share_a_pattern_are_not_reported_as_children(ompass: Launche
     words = ompass.command("run", "--no-report", "-o", "q-%r", "--", fib, str(N))
     done = subprocess.run(
         ["sh", "-c", job, "sh", *words],
-        env={**ompass.environment, "SLURM_NTASKS": "5"},
+        env={**ompass.environment, "SLURM_STEP_NUM_TASKS": "5"},
         cwd=ompass.directory,
         capture_output=True,
         text=True,

@@ -34,7 +34,7 @@ def record(path: Path, pid: int, size: int = 1, launch: str = LAUNCHED) -> Path:
 def test_the_default_name_contains_program_and_process() -> None:
     assert choose_directory(Path("/bin/fib"), {}, 77) == "fib-77.ompass"
     assert choose_directory(Path("/bin/100%"), {}, 77) == "100%%-77.ompass"
-    assert choose_directory(Path("/bin/fib"), {"SLURM_PROCID": "3"}, 77) == "fib-r%r-77.ompass"
+    assert choose_directory(Path("/bin/fib"), {"PMI_RANK": "3"}, 77) == "fib-r%r-77.ompass"
 
 
 def test_patterns_are_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,8 +174,10 @@ def test_force_removes_only_runs_without_other_files(tmp_path: Path) -> None:
     (run / "process.log").write_bytes(b"log of a server")
     with pytest.raises(UsageError, match=r"process\.log is not from ompass"):
         remove_existing(str(run), {})
+    with pytest.raises(UsageError, match="several processes"):
+        remove_existing(str(run), {"PMI_RANK": "0"})
     (run / "process.log").write_bytes(b"OMPASSPR")
-    remove_existing(str(run), {})
+    remove_existing(str(run), {"SLURM_PROCID": "0"})
     assert not run.exists()
 
 

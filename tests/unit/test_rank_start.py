@@ -175,7 +175,12 @@ def test_a_link_in_place_of_the_plan_is_not_followed(monkeypatch: pytest.MonkeyP
     ("environ", "found"),
     [
         ({}, ("", "", "")),
-        ({"SLURM_PROCID": "3", "SLURM_LOCALID": "1", "SLURM_NTASKS": "8"}, ("3", "1", "8")),
+        (
+            {"SLURM_PROCID": "3", "SLURM_LOCALID": "1", "SLURM_NTASKS": "8", "SLURM_STEP_NUM_TASKS": "4"},
+            ("3", "1", "4"),
+        ),
+        ({"SLURM_PROCID": "0", "SLURM_LOCALID": "0", "SLURM_NTASKS": "4"}, ("", "", "")),  # batch script
+        ({"SLURM_PROCID": "0", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "1"}, ("", "", "")),  # shell
         ({"PMI_RANK": "2", "MPI_LOCALRANKID": "0", "PMI_SIZE": "4", "SLURM_PROCID": "0"}, ("2", "0", "4")),
         ({"OMPI_COMM_WORLD_RANK": "x", "PMIX_RANK": "1"}, ("1", "", "")),
     ],
@@ -193,7 +198,7 @@ def test_a_rank_loads_little_before_its_program_starts(monkeypatch: pytest.Monke
     environ = {name: value for name, value in os.environ.items() if not name.startswith("OMPI_")}
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "ompass", "run", "--", "echo", "started"],
-        env={**environ, "SLURM_PROCID": "1", "SLURM_LOCALID": "1"},
+        env={**environ, "SLURM_PROCID": "1", "SLURM_LOCALID": "1", "SLURM_STEP_NUM_TASKS": "2"},
         capture_output=True,
         text=True,
         check=True,

@@ -22,7 +22,7 @@ from ompass.launch.child import Ending
 from ompass.launch.plan import INSTALL_LIBOMP, Plan
 from ompass.launch.program import Program
 from ompass.launch.python_modules import replacement_for
-from ompass.launch.rank_start import LAUNCH, RANKS, rank_variables
+from ompass.launch.rank_start import LAUNCH, rank_variables
 from ompass.launch.runtimes import find_runtimes
 from ompass.launch.tool import find_tool_library
 from ompass.readers.meta import Meta, read_meta
@@ -91,7 +91,7 @@ def remove_existing(pattern: str, environ: Mapping[str, str]) -> None:
     Raises UsageError if the name has patterns, belongs to several ranks, or names no run directory, or one
     with other files.
     """
-    if _PATTERN.search(pattern.replace("%%", "")) or any(name in environ for name, _, _ in RANKS):
+    if _PATTERN.search(pattern.replace("%%", "")) or is_rank(environ):
         raise UsageError(
             "--force", "the runs of several processes may have such a name", "remove old runs before the job"
         )

@@ -33,9 +33,10 @@ RANKS = (
     ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_SIZE"),
     ("MPI_RANKID", "", "MPI_NRANKS"),
     ("ALPS_APP_PE", "", ""),
-    ("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS"),
+    ("SLURM_PROCID", "SLURM_LOCALID", "SLURM_STEP_NUM_TASKS"),
 )
 """Variables of launchers: the rank in the job, the rank on its host, and the number of ranks."""
+_OF_SLURM = RANKS[-1]
 _JOBS = ("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID", "SLURM_JOB_ID", "SLURM_STEP_ID")
 """Variables that name the job. Without them, the common parent identifies it."""
 LAUNCH = "OMPASS_LAUNCH"
@@ -48,11 +49,16 @@ _POLL_S = 0.01
 
 
 def rank_variables(environ: Mapping[str, str]) -> tuple[str, str, str]:
-    """Returns the rank, the rank on this host and the number of ranks; each is empty if it is not known."""
+    """Returns the rank, the rank on this host and the number of ranks; each is empty if it is not known.
+
+    Batch scripts and interactive shells of Slurm have a SLURM_PROCID, but are not in a step of several tasks.
+    """
     for names in RANKS:
         values = [environ.get(name, "") for name in names]
         if values[0].isdigit():
             rank, local, size = (value if value.isdigit() else "" for value in values)
+            if names == _OF_SLURM and int(size or 1) == 1:
+                continue
             return rank, local, size
     return "", "", ""
 
