@@ -368,6 +368,22 @@ def test_a_program_that_changes_its_files_runs_once(
     assert why == reason
 
 
+@pytest.mark.parametrize("argument", ["{}", "--output={}", "-o{}", "file={}"])
+@pytest.mark.parametrize("named", ["out/new", "out"])
+def test_a_program_that_changes_what_an_argument_names_runs_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, argument: str, named: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(second_run, "_input_can_be_read_again", lambda _: True)
+    Path("out").mkdir()
+    command = ["./a", "-n4", argument.format(tmp_path / named)]
+    before = second_run.Before.of(command)
+    assert second_run.why_once(before, command, program(LIBOMP), plan(LIBOMP), Ending(1, 0, 0), {}) == ""
+    Path("out/new").touch()
+    why = second_run.why_once(before, command, program(LIBOMP), plan(LIBOMP), Ending(1, 0, 0), {})
+    assert why == "it wrote new"
+
+
 def test_search_order_is_rpath_environment_runpath(tmp_path: Path) -> None:
     real = a_library()
     for place in ("rpath", "environment", "runpath", "parent"):

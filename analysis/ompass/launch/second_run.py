@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -144,18 +144,13 @@ def _input_can_be_read_again(offset: int) -> bool:
 
 
 def _files(command: Sequence[str]) -> _State:
-    """Returns the state of the files that lie in the working directory or that the arguments name.
+    """Returns the state of the files in the working directory, and of those that the arguments name.
 
     Omits the file that receives the output.
     """
     outputs = {os.fstat(stream).st_ino for stream in (1, 2)}
     found: dict[Path, tuple[int, int, int]] = {}
-    try:
-        with os.scandir() as entries:
-            named = [Path(entry.name) for entry, _ in zip(entries, range(_MOST_FILES), strict=False)]
-    except OSError:
-        named = []
-    for path in (*named, *(Path(word) for word in command[1:])):
+    for path in (each for place in (Path(), *_named(command[1:])) for each in _with_entries(place)):
         try:
             status = path.stat()
         except (OSError, ValueError):  # e.g. an argument that is not a path
@@ -163,3 +158,19 @@ def _files(command: Sequence[str]) -> _State:
         if stat.S_ISREG(status.st_mode) and status.st_ino not in outputs:
             found[path] = (status.st_ino, status.st_size, status.st_mtime_ns)
     return found
+
+
+def _named(words: Sequence[str]) -> Iterator[Path]:
+    """Yields the paths that arguments may name: `FILE`, `--output=FILE` and `-oFILE`."""
+    for word in words:
+        value = word.partition("=")[2] or (word[2:] if word.startswith("-") else "")
+        yield from map(Path, filter(None, (word, value)))
+
+
+def _with_entries(path: Path) -> list[Path]:
+    """Returns the path; for a directory, also its entries, but not theirs."""
+    try:
+        with os.scandir(path) as entries:
+            return [path, *(path / each.name for each, _ in zip(entries, range(_MOST_FILES), strict=False))]
+    except (OSError, ValueError):
+        return [path]
