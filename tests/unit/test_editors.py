@@ -171,6 +171,17 @@ def located(content: ReportContent, findings: tuple[Finding, ...]) -> ReportCont
     return replace(content, findings=findings, locations=places)
 
 
+def test_findings_at_constructs_without_lines_stay_apart() -> None:
+    places = {0: Location("main", "", 0, (), "/bin/a", 16), 1: Location("f", "", 0, (), "/bin/a", 32)}
+    findings = tuple(Finding("too_fine", "problem", "T", "b", "c", 10, k) for k in places)
+    content = replace(collect(some_run()), findings=findings, locations=places)
+    found = merged([*remarks_of([content]), *remarks_of([content])])
+    assert [(r.location.function, r.of_whole) for r in found] == [("main", False), ("f", False)]
+    results = log_of(found)["results"]
+    names = [r["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] for r in results]
+    assert names == ["main", "f"]
+
+
 def test_finding_of_the_whole_program_is_at_its_largest_region() -> None:
     content = located(
         collect(some_run()),

@@ -86,19 +86,20 @@ def _result(remark: Remark, rule: int, tree: SourceTree) -> dict[str, Any]:
     }
     if remark.level == WARNING:
         result["rank"] = round(100 * min(remark.share, 1.0), 2)
-    if remark.location.line:
-        result["locations"] = [_location(remark, tree)]
+    if location := _location(remark, tree):
+        result["locations"] = [location]
     return result
 
 
 def _location(remark: Remark, tree: SourceTree) -> dict[str, Any]:
+    """Returns the line and the function; without them, nothing."""
     location = remark.location
-    found: dict[str, Any] = {
-        "physicalLocation": {
+    found: dict[str, Any] = {}
+    if location.line:
+        found["physicalLocation"] = {
             "artifactLocation": _artifact(tree.relative(location.file)),
             "region": {"startLine": location.line},
         }
-    }
     if location.function:
         name = visible(location.function)
         found["logicalLocations"] = [{"fullyQualifiedName": name, "kind": "function"}]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Findings as remarks on source lines, for programs that show remarks where people write code.
 
-Owns the choice of a remark's line: the line of the finding or its construct, or else of the run's longest
-region or costliest task construct.
+Owns the choice of a remark's line: the line of the finding or its construct. If a finding has neither, it has
+the line of the run's longest region or costliest task construct.
 """
 
 from __future__ import annotations
@@ -46,10 +46,14 @@ def remarks_of(contents: Sequence[ReportContent]) -> tuple[Remark, ...]:
 
 
 def merged(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
-    """Returns the remark with the largest share of each kind and line, largest first."""
-    largest: dict[tuple[str, str, int], Remark] = {}
+    """Returns the remark with the largest share of each kind and line, largest first.
+
+    Without a line, the address of the construct takes its place.
+    """
+    largest: dict[tuple[str, str, int, str], Remark] = {}
     for remark in remarks:
-        key = (remark.kind, remark.location.file, remark.location.line)
+        location = remark.location
+        key = (remark.kind, location.file, location.line, "" if location.line else location.place)
         known = largest.setdefault(key, remark)
         if _order(remark) < _order(known):
             largest[key] = remark
@@ -66,7 +70,7 @@ def _of_run(content: ReportContent) -> Iterable[Remark]:
     for finding in content.findings:
         is_problem = finding.severity == "problem"
         location = content.place_of(finding)
-        of_whole = not location.line
+        of_whole = location == UNKNOWN
         if of_whole:
             location = main if is_problem else UNKNOWN
         yield Remark(
