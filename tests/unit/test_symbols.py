@@ -13,8 +13,9 @@ import pytest
 
 from ompass.elf import read_facts, read_functions
 from ompass.model import Module
+from ompass.symbols import call_arguments, program_files
 from ompass.symbols import lookup as lookup_module
-from ompass.symbols import program_files
+from ompass.symbols.call_arguments import Offloads
 from ompass.symbols.debugfiles import DebugFile, find_debug_file
 from ompass.symbols.lookup import Frame, Lookup, parse_addr2line
 from ompass.symbols.names import _cxx_demangler, _runtime_demangler, compact_name, readable_name, short_name
@@ -295,3 +296,20 @@ def test_lines_before_a_loop_of_flang_are_not_its_line(
     assert line_of(0, 9, 10, 11, 12, 13, 13, 0) == 9, "no line near the first one repeats"
     assert line_of(0, 8, 11, 0, 11) == 8, "the repeated line is too far away"
     assert line_of(0, 0) == 0
+
+
+def test_only_the_call_that_launches_a_kernel_has_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A taskwait follows the launch so closely that the launch's arguments are near its call, too."""
+    lea, call = b"\x4c\x8d\x05", b"\xe8"
+    code, begin, kernel = b"", 0x1000, 0x3000
+    ends = []
+    for opcode, target in ((lea, kernel), (call, 0x500), (call, 0x600)):
+        end = begin + len(code) + len(opcode) + 4
+        code += opcode + (target - end).to_bytes(4, "little", signed=True)
+        ends.append(end)
+    monkeypatch.setattr(call_arguments, "code_between", lambda _, a, b: code[a - begin : b - begin])
+    offloads: Any = Offloads(Path("program"))
+    offloads._lines = {kernel: 22}
+    offloads._functions = SimpleNamespace(start_of=lambda _: begin)
+    offloads._stubs = {0x500: "__tgt_target_kernel", 0x600: "__kmpc_omp_taskwait"}
+    assert [offloads.line_of_call(end) for end in ends[1:]] == [(22, begin), (0, 0)]

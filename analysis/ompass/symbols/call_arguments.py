@@ -111,6 +111,12 @@ def critical_name(path: Path, offset: int) -> str | None:
 _CALL: Final = 0xE8  # the first of the five bytes of an x86-64 call
 
 
+def _stub_of(call: bytes, offset: int) -> int:
+    """Returns the target of a direct call that returns to `offset`; 0 if these five bytes are not one."""
+    is_direct = len(call) == 5 and call[0] == _CALL
+    return offset + int.from_bytes(call[1:], "little", signed=True) if is_direct else 0
+
+
 class _Start(NamedTuple):
     """How a compiler's code starts constructs."""
 
@@ -140,10 +146,7 @@ class Bodies:
         if not any(self._bodies):
             return 0
         try:
-            call = code_between(self._path, offset - 5, offset)
-            if not call or call[0] != _CALL:
-                return 0
-            stub = offset + int.from_bytes(call[1:], "little", signed=True)
+            stub = _stub_of(code_between(self._path, offset - 5, offset), offset)
             name = self._stubs.get(stub, "")
             for start, bodies in zip(_STARTS, self._bodies, strict=True):
                 if bodies and start.functions.fullmatch(name):
@@ -169,6 +172,7 @@ class Bodies:
 _OFFLOAD: Final = "__omp_offloading_"
 _OFFLOAD_LINE: Final = re.compile(rf"\.?{_OFFLOAD}.*_l(\d+)(?:_\d+)?\.region_id")
 _NEAR_LAUNCH: Final = 64  # bytes before a call that contain its arguments
+_LAUNCH: Final = re.compile(r"__tgt_target_kernel\w*")
 _R8: Final = bytes((0x4C, 0x8D, 0x05))  # lea of an address into the fifth argument, in x86-64 code
 
 
@@ -190,6 +194,9 @@ class Offloads:
             return 0, 0
         begin = max(start, offset - _NEAR_LAUNCH)
         code = code_between(self._path, begin, offset)
+        name = self._stubs.get(_stub_of(code[-5:], offset), "")
+        if name and not _LAUNCH.fullmatch(name):
+            return 0, 0  # the arguments are those of an earlier call
         place = code.rfind(_R8)
         if place < 0 or place + 7 > len(code):
             return 0, 0
@@ -212,3 +219,7 @@ class Offloads:
     @cached_property
     def _functions(self) -> FunctionTable:
         return known_functions(self._path)
+
+    @cached_property
+    def _stubs(self) -> Mapping[int, str]:
+        return imported_functions(self._path)
