@@ -215,9 +215,26 @@ def test_the_recommended_chunk_is_larger_than_the_present_one(
     n_chunks: int, n_iterations: int, each: str, cure: str
 ) -> None:
     run = chunked(n_chunks, n_iterations)
-    found = the(run, "small_chunks", samples=sampled(library=RUNTIME, n=50))
+    found = the(run, "small_chunks", samples=sampled(library=RUNTIME, n=90))
     assert f"({each} each)" in found.because
     assert found.cure.startswith(cure)
+
+
+@pytest.mark.parametrize(
+    ("function", "is_charged"),
+    [("__kmpc_dispatch_next_4", True), ("GOMP_loop_dynamic_next", True), ("__kmpc_atomic_float8_add", False)],
+)
+def test_only_calls_that_get_chunks_are_charged_to_a_loop(function: str, is_charged: bool) -> None:
+    called, rest = sampled(library=RUNTIME, n=50)
+    inner = Line(function, "", 0, "libomp.so", "libomp.so", library=RUNTIME)
+    samples = [replace(called, calls=(inner, *called.calls)), rest]
+    kinds = [f.kind for f in findings(chunked(100_000), samples=samples)]
+    assert ("small_chunks" in kinds) == is_charged
+
+
+def test_chunks_with_much_work_are_not_too_small() -> None:
+    samples = sampled(library=RUNTIME, n=50)
+    assert "small_chunks" not in [f.kind for f in findings(chunked(4_000), samples=samples)]
 
 
 def test_without_samples_only_very_short_chunks_are_too_small() -> None:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Final
 
 from ompass.metrics import thresholds
@@ -187,14 +188,15 @@ def small_chunks(facts: Facts) -> Iterator[Evidence]:
     loop = max(loops, key=lambda o: (o.n_chunks, -o.construct), default=None)
     if loop is None or facts.breakdown.share(loop.time_ns) < thresholds.CHUNKS_SHARE:
         return
-    part = _part(facts, lambda sample: sample.library == RUNTIME and sample.owner.kind == "implicit")
+    part = _part(facts, _may_get_chunk)
     chunk_ns = loop.time_ns / loop.n_chunks
     chunk = max(loop.n_iterations / loop.n_chunks, 1.0)
     if part.n >= thresholds.LEAST_SAMPLES:
         lost_ns = min(part.lost_ns(facts), loop.time_ns)
     else:
         lost_ns = loop.time_ns if chunk_ns < thresholds.SHORT_CHUNK_NS else 0.0
-    if facts.breakdown.share(lost_ns) < thresholds.CHUNKS_SHARE:
+    is_long = loop.time_ns - lost_ns >= loop.n_chunks * thresholds.TARGET_CHUNK_NS
+    if is_long or facts.breakdown.share(lost_ns) < thresholds.CHUNKS_SHARE:
         return
     each = duration(lost_ns / loop.n_chunks)
     yield evidence(
@@ -210,6 +212,17 @@ def small_chunks(facts: Facts) -> Iterator[Evidence]:
         cost_per_chunk_ns=lost_ns / loop.n_chunks,
         samples=part.n,
     )
+
+
+_GETS_CHUNK: Final = re.compile("dispatch|GOMP_(loop|sections)")  # in libomp, and in libgomp
+
+
+def _may_get_chunk(sample: LocatedSample) -> bool:
+    """True if a sample of a region is in a function of the runtime that hands out chunks, or has no name."""
+    called = (call.function for call in takewhile(lambda call: call.library != OWN, sample.calls))
+    names = [name for name in called if name]
+    of_runtime = sample.library == RUNTIME and sample.owner.kind == "implicit"
+    return of_runtime and (not names or any(map(_GETS_CHUNK.search, names)))
 
 
 def _larger_chunks(chunk: float, chunk_ns: float, n_iterations: float) -> str:
