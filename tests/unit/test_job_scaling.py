@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from made_jobs import rank_content
-from made_runs import MS
+from made_runs import MS, region
+from ompass.comparison import command as compare_command
 from ompass.comparison.content import compare_sides, side_of
 from ompass.errors import UsageError
 from ompass.jobs.report import job_scaling_report
 from ompass.jobs.scaling import job_scaling
 from ompass.metrics.breakdown import Scope
-from ompass.reports.content import ReportContent
+from ompass.reports.content import ReportContent, collect
 from ompass.reports.model import plain
 from ompass.scaling.content import collect_scaling, recorded_sweep
 
@@ -111,6 +112,28 @@ def test_single_runs_recorded_one_by_one_are_a_sweep(tmp_path: Path) -> None:
     assert [column.point.threads for column in content.columns] == [1, 2, 4]
     assert [column.n_rounds for column in content.columns] == [2, 2, 2]
     assert content.columns[2].point.speedup == pytest.approx(4)
+
+
+def with_more_threads(content: ReportContent, n_regions: int) -> ReportContent:
+    """Adds regions on one thread each, one after another, each led by a new thread."""
+    rows = [region(0, 10 + k, n_primary=1, work_ns=MS, wall_ns=MS) for k in range(n_regions)]
+    return collect(content.run.replace(regions=(*content.run.regions, *rows)))
+
+
+def test_threads_that_take_turns_do_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [
+        with_more_threads(
+            rank_content(tmp_path, None, work_ms=400 // n, n_threads=n, name=f"t{n}-{k}.ompass"), 3 + k
+        )
+        for n in (1, 2)
+        for k in range(2)
+    ]
+    found, _ = recorded_sweep(runs, Scope.REGIONS)
+    assert [(one.threads, one.samples.n_rounds) for one in found] == [(1, 2), (2, 2)]
+    monkeypatch.setattr(compare_command, "runs_in", lambda _: [0, 1])
+    monkeypatch.setattr(compare_command, "open_run", lambda k: k)
+    monkeypatch.setattr(compare_command, "collect", lambda k, scope: runs[2 + k])
+    assert list(compare_command._side(tmp_path, Scope.REGIONS).repeats) == [2], "no error"
 
 
 def test_a_sweep_of_single_runs_needs_a_run_on_one_thread(tmp_path: Path) -> None:

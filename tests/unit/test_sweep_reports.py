@@ -169,9 +169,9 @@ def test_notes_state_what_limits_the_figures() -> None:
     assert noted(content, "1 round left out", n_left_out=1)
     assert not noted(content, "other programs used", others=0.049)
     assert noted(content, "other programs used up to 5.0% of the CPUs' time", others=0.05)
-    assert not noted(content, "threads took part", n_seen=2)
-    assert noted(content, "3 threads took part instead of 2", n_seen=3)
-    assert noted(content, "2 threads took part instead of 2", misfit=True)
+    assert not noted(content, "threads instead of", n_seen=3), "threads took turns"
+    assert noted(content, "a team had 3 threads instead of 2", n_team=3)
+    assert noted(content, "more than 2 threads ran at a time (3 took part)", n_seen=3, misfit=True)
 
 
 @pytest.mark.parametrize(("recorded_ms", "word"), [(104, ""), (105, "up to 1.05 times slower")])

@@ -27,7 +27,7 @@ from ompass.comparison.content import ComparisonContent, Ranks, Side, compare_si
 from ompass.comparison.report import brief_comparison, comparison_report
 from ompass.errors import RunNotFoundError, UsageError
 from ompass.jobs.content import jobs_of
-from ompass.metrics.breakdown import Scope
+from ompass.metrics.breakdown import Scope, largest_team
 from ompass.packed import shown_path
 from ompass.readers.run import is_run_directory, is_sweep_directory, open_run, runs_in
 from ompass.reports.content import collect
@@ -116,7 +116,7 @@ def _side(path: Path, scope: Scope) -> Side:
                 "name directories that contain recordings",
             )
     jobs = jobs_of([collect(open_run(directory), scope=scope) for directory in directories])
-    threads = {sum(content.breakdown.n_threads for content in job) for job in jobs}
+    threads = {sum(largest_team(content.run) for content in job) for job in jobs}
     if len(threads) > 1:
         raise UsageError(
             f"{path}",

@@ -125,6 +125,16 @@ def program_ns(run: Run) -> int:
     return run.wall_ns + run.earlier_cpu_ns
 
 
+def largest_team(run: Run) -> int:
+    """Returns the size of the largest outermost team; 1 without a region.
+
+    More threads may take part, in turn or in nested teams, and their number may differ between equal runs.
+    """
+    inside = [row for row in run.regions if row.construct != OUTSIDE]
+    outermost = [row for row in inside if row.level == 1] or inside
+    return max((row.max_team_size for row in outermost), default=1)
+
+
 def time_breakdown(
     run: Run,
     scope: Scope = Scope.REGIONS,

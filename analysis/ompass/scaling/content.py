@@ -16,7 +16,7 @@ from typing import Final
 
 from ompass.errors import NothingToShowError, UsageError
 from ompass.metrics import thresholds
-from ompass.metrics.breakdown import Scope, program_ns
+from ompass.metrics.breakdown import Scope, largest_team, program_ns
 from ompass.model import UNSHARED_LOOPS, Run, SystemUse
 from ompass.readers.meta import read_meta
 from ompass.readers.run import open_run
@@ -80,7 +80,8 @@ class NumberOfThreads:
     causes: Causes | None  # None on one thread
     recording: RecordingCost | None
     n_rounds: int
-    n_seen: int
+    n_seen: int  # threads that took part
+    n_team: int  # threads of the largest team
     misfit: bool
     n_left_out: int  # rounds in which other programs used the CPUs
     others: float  # largest part of the CPUs' time used by other programs in a counted round
@@ -196,6 +197,7 @@ def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> NumberOfThreads:
         recording=recording_cost(samples),
         n_rounds=samples.n_rounds,
         n_seen=max(m.n_seen for m in samples.recorded),
+        n_team=max(largest_team(run) for run in runs.recorded),
         misfit=any(m.misfit for m in samples.recorded),
         n_left_out=runs.n_left_out,
         others=runs.others,
@@ -417,7 +419,7 @@ def recorded_sweep(
     """
     by_threads: dict[int, list[Run]] = {}
     for content in sorted(contents, key=lambda each: each.run.start_epoch_ns):
-        by_threads.setdefault(content.breakdown.n_threads, []).append(content.run)
+        by_threads.setdefault(largest_team(content.run), []).append(content.run)
     ones = by_threads.get(1)
     if not ones:
         there = ", ".join(map(str, sorted(by_threads)))

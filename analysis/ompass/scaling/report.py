@@ -458,10 +458,16 @@ def _warnings(content: ScalingContent) -> list[str]:
             "has its true speed-ups; all other figures are from recorded runs."
         )
     for column in content.columns:
-        if column.misfit or column.n_seen > column.point.threads:
+        if column.n_team > column.point.threads:
             notes.append(
-                f"{column.n_seen} threads took part instead of {column.point.threads}: "
+                f"a team had {column.n_team} threads instead of {column.point.threads}: "
                 "the program sets its own number (num_threads, omp_set_num_threads); pass {threads} to it."
+            )
+            break
+        if column.misfit:
+            notes.append(
+                f"more than {column.point.threads} threads ran at a time ({column.n_seen} took part): the "
+                "program has nested teams or starts threads itself, and the figures include them."
             )
             break
     left_out = max(column.n_left_out for column in content.columns)
