@@ -116,5 +116,33 @@ TEST_F(KeptTrace, the_file_after_a_dump_has_the_windows_that_later_events_need) 
     EXPECT_EQ(stored(directory_), (Windows{{1, 3}, {0, 1}, {1, 2}}));
 }
 
+// The last word of a window stays zero, so that readers find the end of the records.
+TEST_F(KeptTrace, a_record_after_a_checkpoint_that_fills_the_window_begins_the_next_window) {
+    begin({0, 1'000'000});
+    uint32_t seen_switch = 0, then = 0;
+    ThreadLog log;
+    log.create(directory_, 0, 1, 1);
+    log.keep_last(&seen_switch, &then);
+    log.start_tracing(1);
+    const size_t window_bytes = kept_trace::window_bytes();
+    const size_t n_words = (window_bytes - sizeof(format::ExtentHeader)) / sizeof(uint64_t) - 1;
+    for (size_t n = n_words - 4; n < n_words; n++) { // end_checkpoint() adds one more word
+        ASSERT_TRUE(log.begin_checkpoint());
+        for (size_t i = 0; i < n; i++) log.checkpoint_word(1);
+        log.end_checkpoint();
+        log.timed(format::kRegionBegin, 1, 2, 3, 4);
+    }
+    ASSERT_TRUE(log.begin_checkpoint()); // stores the window before it
+    log.end_checkpoint();
+    std::ifstream file(directory_ + "/kept.log", std::ios::binary);
+    size_t n_windows = 0;
+    for (uint64_t last = 0;; n_windows++) {
+        file.seekg(static_cast<std::streamoff>(format::kHeaderBytes + (n_windows + 1) * window_bytes - sizeof last));
+        if (!file.read(reinterpret_cast<char *>(&last), sizeof last)) break;
+        EXPECT_EQ(last, 0u) << "window " << n_windows;
+    }
+    EXPECT_GT(n_windows, 4u);
+}
+
 } // namespace
 } // namespace ompass

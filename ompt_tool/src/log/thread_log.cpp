@@ -42,7 +42,7 @@ void ThreadLog::create(const std::string &directory, uint32_t index, uint32_t ti
 
 void ThreadLog::start_tracing(uint64_t now) {
     limit_ = next_ = reinterpret_cast<uint32_t *>(&base_); // not null, because the thread traces; no room yet
-    if (refill()) timed(format::kOutside, 0, now);
+    if (refill(0)) timed(format::kOutside, 0, now);
 }
 
 void *ThreadLog::make_slots(uint32_t id) {
@@ -70,7 +70,7 @@ uint64_t ThreadLog::write_time(uint64_t now) {
     return 0;
 }
 
-bool ThreadLog::refill() {
+bool ThreadLog::refill(unsigned halves) {
     if (!limit_) {
         if (dropping_) header_->n_dropped++;
         return false;
@@ -78,7 +78,7 @@ bool ThreadLog::refill() {
     if (seen_switch_ && window_ && limit_ != window_end()) { // the last part of the window
         limit_ = window_end();
         if (bytes_since_ + window_bytes_ >= kEventsPerCheckpoint * checkpoint_bytes_) want_checkpoint(kEventsBefore);
-        return true;
+        if (next_ + halves <= limit_) return true; // false if a checkpoint has filled the window
     }
     if (!try_lock()) return false; // recording has ended
     const bool has_room = window_ ? renew_window() : open_window();

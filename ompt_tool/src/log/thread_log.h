@@ -204,7 +204,7 @@ private:
 
     // Returns room for `halves` half words; null if the thread does not trace or there is no room.
     uint32_t *reserve(unsigned halves) {
-        if (__builtin_expect(next_ + halves > limit_, 0) && !refill()) return nullptr;
+        if (__builtin_expect(next_ + halves > limit_, 0) && !refill(halves)) return nullptr;
         uint32_t *place = next_;
         next_ += halves;
         order_.n_bits = kNoOps;
@@ -241,7 +241,7 @@ private:
         return delta;
     }
     uint64_t write_time(uint64_t now);
-    bool refill(); // makes room for events
+    bool refill(unsigned halves); // makes room for a record of this size
     bool open_window();
     bool renew_window();
     void empty_window();
