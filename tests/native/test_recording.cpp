@@ -238,6 +238,14 @@ TEST_F(Recording, a_log_numbered_far_beyond_the_threads_is_omitted_and_reported)
     EXPECT_NE(run.losses[0].find("thread-65535.log"), std::string::npos);
 }
 
+TEST_F(Recording, slashes_after_the_name_of_the_directory_are_ignored) {
+    prepare("profile");
+    setenv("OMPASS_DIR", (directory_ + "//").c_str(), 1);
+    ASSERT_TRUE(recorder::start("test"));
+    EXPECT_EQ(recorder::directory(), directory_);
+    EXPECT_TRUE(std::filesystem::exists(directory_ + "/meta.json"));
+}
+
 TEST_F(Recording, special_files_are_refused_without_waiting) {
     begin("profile");
     recorder::thread(format::ThreadKind::kInitial);

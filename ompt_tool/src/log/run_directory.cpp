@@ -99,6 +99,12 @@ std::string absolute(const std::string &path) {
     return std::string(here) + "/" + path;
 }
 
+// Returns the path without slashes at its end, which would name the inside of the directory.
+std::string without_last_slashes(std::string path) {
+    while (path.size() > 1 && path.back() == '/') path.pop_back();
+    return path;
+}
+
 // Returns the bytes as a JSON string. Treats invalid UTF-8 as Latin-1, so the file is always readable.
 std::string quote(const std::string &text) {
     std::string quoted = "\"";
@@ -180,7 +186,8 @@ std::string openmp_environment() {
 
 std::string create(const Options &options) {
     const char *pattern = *rank() ? "%e-r%r-%p.ompass" : "%e-%p.ompass";
-    const std::string preferred = absolute(expand(options.directory.empty() ? pattern : options.directory));
+    const std::string preferred =
+        without_last_slashes(absolute(expand(options.directory.empty() ? pattern : options.directory)));
     const int refusal = make_parents(preferred) ? 0 : errno;
     std::string path = preferred;
     for (int attempt = 2; mkdir(path.c_str(), 0755) != 0; attempt++) {

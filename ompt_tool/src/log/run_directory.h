@@ -11,8 +11,8 @@
 namespace ompass::run_directory {
 
 // Makes a new directory and returns its path. Replaces %e (program), %p (process), %r (rank) and %h (host) in the
-// pattern of OMPASS_DIR, and appends -2, -3 … if the directory exists. On failure prints the reason and returns an
-// empty string.
+// pattern of OMPASS_DIR, ignores slashes at its end, and appends -2, -3 … if the directory exists. On failure prints
+// the reason and returns an empty string.
 std::string create(const Options &options);
 
 // Writes meta.json, the description of the run and the machine.
