@@ -9,12 +9,12 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "format/format.h"
 #include "log/kept_trace.h"
 #include "log/process_log.h"
+#include "log/run_directory.h"
 #include "log/sandbox.h"
 #include "messages.h"
 #include "process/clock.h"
@@ -105,12 +105,6 @@ void end_log(const std::string &directory, uint64_t now) {
     close(file);
 }
 
-// Returns the directory of a dump: NAME-dump-1.ompass for the run NAME.ompass.
-std::string name_of_dump(const std::string &directory, unsigned number) {
-    const size_t end = directory.size() - (directory.ends_with(".ompass") ? 7 : 0);
-    return directory.substr(0, end) + "-dump-" + std::to_string(number) + directory.substr(end);
-}
-
 } // namespace
 
 void begin(const Options::Dump &when) {
@@ -131,11 +125,12 @@ void make(const std::string &directory, uint64_t now) {
         n_dumps++;
     }
     if (n_dumps >= kMostDumps) return;
-    const std::string target = name_of_dump(directory, ++n_dumps);
     process_log::renew_calibration();
-    const bool is_made = mkdir(target.c_str(), 0755) == 0 &&
-                         kept_trace::move_to(directory, target, [&] { return copy_files(directory, target); });
-    if (!is_made) return say("cannot make the dump %s: %s.", target.c_str(), strerror(errno));
+    // An earlier run of this name may have left dumps.
+    const std::string target = run_directory::make_numbered(directory, "-dump-", ++n_dumps);
+    const bool is_made =
+        !target.empty() && kept_trace::move_to(directory, target, [&] { return copy_files(directory, target); });
+    if (!is_made) return say("cannot make a dump of %s: %s.", directory.c_str(), strerror(errno));
     end_log(target, now);
 }
 

@@ -246,6 +246,20 @@ TEST_F(Recording, slashes_after_the_name_of_the_directory_are_ignored) {
     EXPECT_TRUE(std::filesystem::exists(directory_ + "/meta.json"));
 }
 
+TEST_F(Recording, a_dump_takes_the_first_number_that_no_earlier_run_has_used) {
+    setenv("OMPASS_KEEP_LAST", "10s", 1);
+    begin("trace");
+    unsetenv("OMPASS_KEEP_LAST");
+    recorder::thread(format::ThreadKind::kInitial);
+    const std::string stem = directory_.substr(0, directory_.size() - std::string(".ompass").size());
+    std::filesystem::create_directory(stem + "-dump-1.ompass");
+    recorder::dump();
+    recorder::dump();
+    EXPECT_TRUE(std::filesystem::is_empty(stem + "-dump-1.ompass"));
+    EXPECT_TRUE(std::filesystem::exists(stem + "-dump-2.ompass/process.log"));
+    EXPECT_TRUE(std::filesystem::exists(stem + "-dump-3.ompass/process.log"));
+}
+
 TEST_F(Recording, special_files_are_refused_without_waiting) {
     begin("profile");
     recorder::thread(format::ThreadKind::kInitial);

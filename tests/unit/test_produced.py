@@ -14,6 +14,7 @@ from ompass.launch.produced import (
     candidates,
     check_place,
     choose_directory,
+    dumps_of,
     find_produced,
     new_launch,
     remove_existing,
@@ -115,6 +116,13 @@ def test_run_without_a_description_is_kept(tmp_path: Path) -> None:
     (made / "meta.json").unlink()
     (made / "process.log").write_bytes(b"")
     assert find_produced(f"{tmp_path}/a.ompass", set(), 5, LAUNCHED).main == made
+
+
+def test_dumps_of_an_earlier_run_with_the_same_name_are_left_out(tmp_path: Path) -> None:
+    run = record(tmp_path / "a.ompass", 5)
+    record(tmp_path / "a-dump-1.ompass", 4, launch="a.0")
+    own = [record(tmp_path / name, 5) for name in ("a-dump-2.ompass", "a-dump-10.ompass")]
+    assert dumps_of(run) == own
 
 
 def test_launch_inside_a_launch_is_its_descendant() -> None:

@@ -149,11 +149,17 @@ def _is_dump(path: Path) -> bool:
 
 
 def dumps_of(run: Path) -> list[Path]:
-    """Returns the dumps that the program made of its run, in order."""
+    """Returns the dumps that the program made of its run, in order.
+
+    Leaves out dumps of an earlier run with the same name: a dump has a copy of the description of its run.
+    """
     stem = run.name.removesuffix(_SUFFIX)
     suffix = run.name[len(stem) :]
+    meta = read_meta(run)
     found = (
-        path for path in run.parent.glob(f"{glob.escape(stem)}-dump-*{suffix}") if is_run_directory(path)
+        path
+        for path in run.parent.glob(f"{glob.escape(stem)}-dump-*{suffix}")
+        if is_run_directory(path) and read_meta(path) == meta
     )
     return sorted(found, key=_by_numbers)
 

@@ -189,19 +189,23 @@ std::string create(const Options &options) {
     const std::string preferred =
         without_last_slashes(absolute(expand(options.directory.empty() ? pattern : options.directory)));
     const int refusal = make_parents(preferred) ? 0 : errno;
-    std::string path = preferred;
-    for (int attempt = 2; mkdir(path.c_str(), 0755) != 0; attempt++) {
-        if (errno != EEXIST || attempt > 10000) {
-            say("cannot make the run directory %s: %s. Nothing is recorded; set OMPASS_DIR to a place that can be "
-                "written.",
-                path.c_str(), strerror(errno == ENOENT && refusal ? refusal : errno));
-            return {};
-        }
-        // NAME.ompass becomes NAME-2.ompass
-        const size_t dot = preferred.size() - (preferred.ends_with(".ompass") ? 7 : 0);
-        path = preferred.substr(0, dot) + "-" + std::to_string(attempt) + preferred.substr(dot);
-    }
+    if (mkdir(preferred.c_str(), 0755) == 0) return preferred;
+    std::string path = errno == EEXIST ? make_numbered(preferred, "-", 2) : "";
+    if (path.empty())
+        say("cannot make the run directory %s: %s. Nothing is recorded; set OMPASS_DIR to a place that can be written.",
+            preferred.c_str(), strerror(errno == ENOENT && refusal ? refusal : errno));
     return path;
+}
+
+std::string make_numbered(const std::string &path, const char *infix, unsigned first) {
+    constexpr unsigned kMostTries = 10'000;
+    const size_t end = path.size() - (path.ends_with(".ompass") ? 7 : 0);
+    for (unsigned number = first; number < first + kMostTries; number++) {
+        std::string made = path.substr(0, end) + infix + std::to_string(number) + path.substr(end);
+        if (mkdir(made.c_str(), 0755) == 0) return made;
+        if (errno != EEXIST) break;
+    }
+    return {};
 }
 
 void write_meta(const std::string &directory, const Options &options, const char *runtime_version,

@@ -15,6 +15,11 @@ namespace ompass::run_directory {
 // the reason and returns an empty string.
 std::string create(const Options &options);
 
+// Makes a new directory, whose name is that of `path`, then `infix`, then the first unused number from `first` on. A
+// final ".ompass" stays at the end. Returns the path of the directory; on failure an empty string, with the reason in
+// errno.
+std::string make_numbered(const std::string &path, const char *infix, unsigned first);
+
 // Writes meta.json, the description of the run and the machine.
 void write_meta(const std::string &directory, const Options &options, const char *runtime_version,
                 const std::vector<std::string> &counters);
