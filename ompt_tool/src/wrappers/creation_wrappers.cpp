@@ -49,7 +49,7 @@ constexpr size_t kPriorityOffset = 4 * sizeof(void *);
 // Returns the largest priority that the runtime distinguishes. Without OMP_MAX_TASK_PRIORITY, it is 0.
 int max_priority() {
     static const int most = [] {
-        const auto ask = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_task_priority"));
+        const auto ask = reinterpret_cast<int (*)()>(find_exported("omp_get_max_task_priority"));
         return ask ? ask() : 0;
     }();
     return most;

@@ -22,7 +22,7 @@ long run_tasks() {
 #pragma omp parallel num_threads(2) shared(ran)
     if (omp_get_thread_num() == 1)
         for (int i = 0; i < 100; i++) {
-#pragma omp task shared(ran)
+#pragma omp task shared(ran) priority(i % 2)
             __atomic_add_fetch(&ran, 1, __ATOMIC_RELAXED);
         }
     return ran;
