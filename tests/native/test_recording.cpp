@@ -260,6 +260,17 @@ TEST_F(Recording, a_dump_takes_the_first_number_that_no_earlier_run_has_used) {
     EXPECT_TRUE(std::filesystem::exists(stem + "-dump-3.ompass/process.log"));
 }
 
+// As the child of a fork does, which starts a run of its own.
+TEST(Topology, is_the_same_when_it_is_read_again) {
+    const auto domains_now = [] {
+        cpu::read_topology();
+        std::vector<uint32_t> domains = {cpu::n_domains()};
+        for (uint32_t i = 0; i < cpu::n_cpus(); i++) domains.push_back(cpu::places[i].domain);
+        return domains;
+    };
+    EXPECT_EQ(domains_now(), domains_now());
+}
+
 TEST_F(Recording, special_files_are_refused_without_waiting) {
     begin("profile");
     recorder::thread(format::ThreadKind::kInitial);

@@ -102,16 +102,17 @@ void read_topology() {
         snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list", cpu);
         places[cpu].core = static_cast<uint16_t>(read_line(path, line, sizeof line) ? strtoul(line, nullptr, 10) : cpu);
     }
+    kind = "numa";
     domains = read_nodes();
     if (domains > 1) return;
     kind = "llc";
     domains = 0;
-    static bool seen[kMaxCpus];
+    CpuSet seen = {};
     for (uint32_t cpu = 0; cpu < cpus; cpu++) {
         char list[4096];
-        if (seen[cpu] || !read_last_level_cache(cpu, list, sizeof list)) continue;
+        if (CPU_ISSET_S(cpu, sizeof seen, seen.set) || !read_last_level_cache(cpu, list, sizeof list)) continue;
         for_each_in_list(list, [&](uint32_t member) {
-            seen[member] = true;
+            CPU_SET_S(member, sizeof seen, seen.set);
             places[member].domain = static_cast<uint16_t>(domains);
         });
         domains++;
