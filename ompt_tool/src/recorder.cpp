@@ -257,6 +257,26 @@ ThreadState *refuse_thread(uint32_t reason) {
     return nullptr;
 }
 
+// Values of the key whose destructor ends a thread: the rounds of pthread_key_create(3).
+char first_round, second_round;
+pthread_key_t end_of_thread;
+
+// Completes the log of a thread that OpenMP does not know. Waits for the second round of destructors, because OpenMP
+// may have come to know the thread: in the first round, the runtime then reports the thread's last events.
+void at_end_of_thread(void *round) {
+    if (round == &first_round)
+        pthread_setspecific(end_of_thread, &second_round);
+    else if (this_thread && !is_off())
+        end_thread(*this_thread);
+}
+
+// Makes the calling thread complete its log when it ends. No runtime reports the end of a thread that only makes marks
+// or MPI calls, or fulfils events.
+void end_log_with_thread() {
+    static const bool has_key = pthread_key_create(&end_of_thread, at_end_of_thread) == 0;
+    if (has_key) pthread_setspecific(end_of_thread, &first_round);
+}
+
 // Creates the log of a new thread, and starts its counters, off-CPU intervals and samples.
 void initialize(ThreadState &thread, uint32_t index, format::ThreadKind kind) {
     const auto tid = static_cast<uint32_t>(syscall(SYS_gettid));
@@ -452,6 +472,7 @@ ThreadState *make_thread(format::ThreadKind kind) {
     __atomic_store_n(&threads[index], thread, __ATOMIC_RELEASE);
     __atomic_add_fetch(&process_log::header()->n_threads, 1, __ATOMIC_RELAXED);
     this_thread = thread;
+    if (thread->kind == format::ThreadKind::kOther && index != 0) end_log_with_thread(); // 0: its work is still open
     making_thread = false;
     const uint32_t now_switch = run_switch.load();
     if (switch_of(now_switch) == kOff) return nullptr; // recording ended in the meantime

@@ -34,7 +34,8 @@ inline constexpr uint32_t kMaxThreads = 1u << 16;
 extern ThreadState *threads[kMaxThreads]; // by index; written before the thread's first task is created
 inline ThreadState *thread_of_index(uint32_t index) { return __atomic_load_n(&threads[index], __ATOMIC_ACQUIRE); }
 
-// Creates the calling thread's state. Returns null if the thread cannot be recorded.
+// Creates the calling thread's state. If OpenMP does not know the thread, its log is completed when the thread ends.
+// Returns null if the thread cannot be recorded.
 ThreadState *make_thread(format::ThreadKind kind);
 // In the child of a fork, starts a run and returns the calling thread; otherwise returns null. Called while recording
 // is off.

@@ -226,6 +226,19 @@ TEST_F(Recording, logs_can_be_read_while_their_threads_end) {
     program.join();
 }
 
+// No runtime reports the end of a thread that only makes marks or MPI calls.
+TEST_F(Recording, the_log_of_a_thread_that_openmp_does_not_know_is_completed_when_the_thread_ends) {
+    begin("trace");
+    recorder::thread(format::ThreadKind::kInitial);
+    constexpr unsigned kThreads = 20;
+    for (unsigned i = 0; i < kThreads; i++) std::thread([] { recorder::thread(format::ThreadKind::kOther); }).join();
+    recorder::stop(format::EndReason::kFinalized);
+    RunFiles run;
+    ASSERT_FALSE(open_run(directory_, run));
+    ASSERT_EQ(run.threads.size(), kThreads + 1);
+    for (unsigned i = 1; i <= kThreads; i++) EXPECT_NE(run.threads[i].header->ended_ticks, 0u) << "thread " << i;
+}
+
 TEST_F(Recording, a_log_numbered_far_beyond_the_threads_is_omitted_and_reported) {
     begin("profile");
     recorder::thread(format::ThreadKind::kInitial);

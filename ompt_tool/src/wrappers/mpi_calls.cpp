@@ -2,7 +2,6 @@
 // Records the MPI calls that libompass_mpi.so forwards. The wrappers are in that library, because programs without MPI
 // must not find functions with these names.
 #include <cerrno>
-#include <pthread.h>
 
 #include "accounting/calls.h"
 #include "accounting/library_calls.h"
@@ -14,27 +13,12 @@ namespace ompass {
 
 namespace {
 
-pthread_key_t at_exit_of_thread;
-
-// Completes the log of a thread that OpenMP does not know. No runtime reports the end of such a thread.
-void end_thread(void *) {
-    ThreadState *thread = recorder::this_thread;
-    if (thread && !recorder::is_off()) recorder::end_thread(*thread);
-}
-
-void note_new_thread(const ThreadState &thread) {
-    static const bool has_key = pthread_key_create(&at_exit_of_thread, end_thread) == 0;
-    if (has_key && thread.kind == format::ThreadKind::kOther) pthread_setspecific(at_exit_of_thread, &thread);
-}
-
 // Returns the calling thread if its MPI call must be recorded, else null. A function that initializes MPI starts the
 // recording, because the program may use OpenMP only later or never.
 [[gnu::noinline]] ThreadState *new_thread(const mpi::Function &function) {
     const int saved = errno;
     if (function.starts) recorder::start("none yet: an MPI call began the recording");
-    const bool is_new = !recorder::this_thread;
     ThreadState *thread = recorder::thread(format::ThreadKind::kOther, true);
-    if (thread && is_new) note_new_thread(*thread);
     errno = saved;
     return thread;
 }
