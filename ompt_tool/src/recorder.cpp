@@ -172,12 +172,10 @@ void note_loads_refused(format::ProcessHeader &header, uint32_t error) {
 void begin_samples(ThreadState &thread, uint32_t tid) {
     thread.sample_ring = thread.samples.page();
     if (!settings->options.sampling.frequency_hz) return;
-    format::ProcessHeader &header = *process_log::header();
-    if (const int error = thread.samples.open(settings->options.sampling, settings->directory, thread.index, tid)) {
-        __atomic_store_n(&header.sample_error, static_cast<uint32_t>(error), __ATOMIC_RELAXED);
-        __atomic_add_fetch(&header.n_unsampled, 1, __ATOMIC_RELAXED);
-    }
-    if (const int error = thread.samples.loads_error()) note_loads_refused(header, static_cast<uint32_t>(error));
+    if (const int error = thread.samples.open(settings->options.sampling, settings->directory, thread.index, tid))
+        process_log::note_unsampled(error);
+    if (const int error = thread.samples.loads_error())
+        note_loads_refused(*process_log::header(), static_cast<uint32_t>(error));
     thread.sample_ring = thread.samples.page();
 }
 

@@ -3,10 +3,13 @@
 // layout of perf_event_open(2), and the descriptions that of sysfs.
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 #include <vector>
 
 #include "format/sample_files.h"
@@ -289,6 +292,22 @@ TEST_F(Rings, with_truncated_records_do_no_harm) {
     const SampledThread thread = taken(made);
     ASSERT_GE(thread.samples.size(), 1u);
     EXPECT_EQ(thread.samples.back().load.cycles, 2u);
+}
+
+TEST_F(Rings, that_the_kernel_refuses_to_open_again_are_reported_once) {
+    const Sampling sampling;
+    Samples samples;
+    if (samples.open(sampling, directory_, 1, static_cast<uint32_t>(gettid()))) GTEST_SKIP() << "no samples here";
+    samples.suspend();
+    rlimit files, none;
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
+    none = {0, files.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    const int first = samples.resume(), second = samples.resume();
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
+    EXPECT_EQ(first, EMFILE);
+    EXPECT_EQ(second, 0);
+    samples.close();
 }
 
 TEST_F(Rings, of_time_have_no_loads) {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "log/process_log.h"
+
 namespace ompass {
 
 static void advance_counters(ThreadState &thread, uint64_t *charged) {
@@ -24,8 +26,8 @@ static void change_watch(ThreadState &thread) {
     thread.header->clock_ticks = thread.off_cpu.clock_ticks(thread.header->mark);
     if (thread.off_cpu.by_clock())
         thread.samples.suspend();
-    else
-        thread.samples.resume();
+    else if (const int error = thread.samples.resume())
+        process_log::note_unsampled(error);
     thread.sample_ring = thread.samples.page();
 }
 

@@ -350,6 +350,11 @@ void note_create_gap(uint64_t ticks) {
 
 void note_misuse() { __atomic_fetch_add(&shared_header->n_misuses, 1, __ATOMIC_RELAXED); }
 
+void note_unsampled(int error) {
+    __atomic_store_n(&shared_header->sample_error, static_cast<uint32_t>(error), __ATOMIC_RELAXED);
+    __atomic_fetch_add(&shared_header->n_unsampled, 1, __ATOMIC_RELAXED);
+}
+
 void note_contradiction(format::Contradiction what) {
     __atomic_fetch_or(&shared_header->contradictions, 1u << static_cast<uint32_t>(what), __ATOMIC_RELAXED);
     __atomic_fetch_add(&shared_header->n_contradictions, 1, __ATOMIC_RELAXED);

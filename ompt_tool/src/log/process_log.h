@@ -57,6 +57,7 @@ void look_for_other_runtime();
 void note_first_region(); // called when a region begins
 void note_create_gap(uint64_t ticks);
 void note_misuse();
+void note_unsampled(int error); // counts a thread for which the kernel refused samples
 // Count contradictions by the runtime of its own earlier events, and OMPT's numbers that the tool does not know.
 void note_contradiction(format::Contradiction what);
 void note_unknown_value(format::UnknownValue::Kind kind, uint32_t value);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
+#include <utility>
 
 #include "process/clock.h"
 #include "process/code_map.h"
@@ -422,10 +423,11 @@ void Samples::suspend() {
     held_.store(false, std::memory_order_release);
 }
 
-void Samples::resume() {
-    if (!is_begun_ || held_.exchange(true, std::memory_order_acquire)) return;
-    open_rings(head_.event);
+int Samples::resume() {
+    if (!is_begun_ || held_.exchange(true, std::memory_order_acquire)) return 0;
+    const int error = open_rings(head_.event);
     held_.store(false, std::memory_order_release);
+    return error && !std::exchange(was_refused_, true) ? error : 0;
 }
 
 void Samples::stop() {

@@ -59,9 +59,10 @@ public:
     // step with periodic tasks. Returns true if page() may have changed. Does nothing on a thread other than the owner.
     bool vary_period();
 
-    // suspend() ends the events, which add to the cost of each switch. resume() starts them again. Owner only.
+    // suspend() ends the events, which add to the cost of each switch. resume() starts them again; when the kernel
+    // refuses this for the first time, returns the error of PerfRing::open(), else 0. Owner only.
     void suspend();
-    void resume();
+    int resume();
 
     void stop(); // ends the log. Any thread may call it while the owner takes no samples.
     void close(); // ends the log and frees all memory. Owner only.
@@ -95,6 +96,7 @@ private:
     const Sampling *sampling_ = nullptr;
     int loads_error_ = 0;
     bool is_begun_ = false;
+    bool was_refused_ = false; // by a resume()
     pthread_t owner_ = {};
     uint32_t random_ = 1;
     uint64_t period_ns_ = 0; // period of ring_; 0: samples of loads, or a test's ring
