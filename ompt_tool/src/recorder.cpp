@@ -504,6 +504,7 @@ void end_thread(ThreadState &thread) {
     thread.header = &thread.log.header();
     thread.constructs.clear();
     thread.parts.clear();
+    thread.loops.clear();
     thread.places.count(false);
     thread.current = &thread.base_task;
 }

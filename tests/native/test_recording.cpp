@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <thread>
 
+#include "accounting/loops.h"
 #include "accounting/regions.h"
 #include "accounting/waits.h"
 #include "analyses/timeline.h"
@@ -582,6 +583,18 @@ TEST_F(Recording, a_sampled_creation_is_counted_once_and_timed_from_its_allocati
         construct->period = kPeriod;
     }
     EXPECT_EQ(n_timed, 3u);
+}
+
+TEST_F(Recording, loops_nested_to_any_depth_are_counted) {
+    begin("trace");
+    ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
+    constexpr unsigned kDepth = 100;
+    for (unsigned i = 0; i < kDepth; i++) begin_loop(*thread, format::kWorkTaskloop, 10, address(0x2000));
+    for (unsigned i = 0; i < kDepth; i++) end_loop(*thread, format::kWorkTaskloop);
+    EXPECT_EQ(thread->loops.depth, 0u);
+    EXPECT_EQ(thread->places.loop(address(0x2000), format::kWorkTaskloop).n_entered, kDepth);
+    recorder::stop(format::EndReason::kFinalized);
+    EXPECT_EQ(validate_run(directory_), std::vector<std::string>{});
 }
 
 TEST_F(Recording, unaccounted_time_is_detected) {

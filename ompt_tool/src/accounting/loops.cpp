@@ -35,12 +35,11 @@ void begin_loop(ThreadState &thread, uint32_t work, uint64_t n_iterations, const
     const uint64_t now = clock::now();
     const bool is_shared = format::is_shared(work);
     if (is_shared) end_unreported_loops(thread, now);
-    if (thread.loops.depth == OpenLoops::kMaxDepth) return;
     const EnteredRegion &region = *thread.region;
     const void *place =
         address || !region.instance ? place_of_call(thread, address) : process_log::at(region.construct);
     format::LoopSlot &loop = thread.places.loop(place, family(work));
-    thread.loops.open[thread.loops.depth++] = {&loop, thread.current, now, 0, 0, is_shared};
+    thread.loops.push({&loop, thread.current, now, 0, 0, is_shared});
     const bool leads = !is_shared || region.primary || !region.instance;
     const bool has_iterations = family(work) != format::kWorkSingle && work != format::kWorkMasked;
     thread.last_inner_event = now;

@@ -78,6 +78,22 @@ void ConstructTable::clear() {
     size_ = 0;
 }
 
+void OpenLoops::push(const Open &opened) {
+    if (depth == capacity) {
+        const unsigned larger = capacity ? 2 * capacity : 8;
+        auto *grown = static_cast<Open *>(realloc(open, larger * sizeof *open));
+        if (!grown) return;
+        open = grown;
+        capacity = larger;
+    }
+    open[depth++] = opened;
+}
+
+void OpenLoops::clear() {
+    free(open);
+    *this = {};
+}
+
 format::RegionSlot *ThreadState::region_slot(uint32_t id, format::DefinitionKind slot_kind) {
     auto *slot = static_cast<format::RegionSlot *>(log.slot(id));
     slot->id = id;

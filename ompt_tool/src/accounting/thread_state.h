@@ -178,16 +178,19 @@ struct HeldTasks {
 
 // The open worksharing constructs (loops and others) of the thread.
 struct OpenLoops {
-    static constexpr unsigned kMaxDepth = 32;
-
-    unsigned depth;
     struct Open {
         format::LoopSlot *loop;
         const TaskState *task;
         uint64_t begin;
         uint64_t n_chunks, n_taken;
         bool is_shared; // true if the team shares it
-    } open[kMaxDepth];
+    };
+
+    void push(const Open &opened); // ignores the construct if memory is exhausted
+    void clear();
+
+    unsigned depth, capacity;
+    Open *open; // grown on demand
 };
 
 // The MPI call or target construct that the thread is in (library_calls.h).
