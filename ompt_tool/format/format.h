@@ -225,6 +225,8 @@ struct ProcessHeader {
 };
 static_assert(sizeof(ProcessHeader) <= kHeaderBytes);
 
+inline constexpr size_t kDefinitionExtentBytes = 64 << 10, kInstanceExtentBytes = 32 << 10;
+
 // Records follow each other in kDefinitions extents; `bytes` is a multiple of 8. The ids of modules count from 0. All
 // other kinds share a second count from 0, in which 0 is the program itself ("outside every region").
 struct DefinitionRecord {

@@ -156,8 +156,32 @@ Problem for_each_extent(const MappedFile &file, std::vector<std::string> &losses
     return {};
 }
 
-Problem read_definitions(RunFiles &run, std::span<const char> contents, uint64_t offset) {
+// Counts the extents of one kind in process.log, by their numbers. Numbers are missing if the disk refused extents,
+// which the tool then kept in memory.
+class NumberedExtents {
+public:
+    // Returns the number of refused extents before this one.
+    uint64_t refused_before(const RunFiles &run, const ExtentHeader &header) {
+        constexpr uint64_t kMost = 256; // more than a full disk causes; a damaged head may have any number
+        const uint64_t n = header.first > next_ ? header.first - next_ : 0;
+        const uint64_t n_refused = n <= std::min<uint64_t>(run.process->n_lost, kMost) ? n : 0;
+        next_ += n_refused + 1;
+        return n_refused;
+    }
+
+private:
+    uint64_t next_ = 0;
+};
+
+// Reads the definitions of an extent. `n_refused`: the extents before it that are missing; makes nameless definitions
+// for theirs.
+Problem read_definitions(RunFiles &run, std::span<const char> contents, uint64_t offset, uint64_t n_refused) {
     const std::string &path = run.process_file.path();
+    const uint64_t n_lost = n_refused * (format::kDefinitionExtentBytes / sizeof(format::DefinitionRecord));
+    const auto fill = [&](auto &list, uint64_t n, const auto &lost) {
+        if (n > list.size() && n - list.size() <= n_lost) list.resize(n, lost);
+    };
+    const Module lost_module = {"(lost)", "", 0};
     for (size_t place = 0; place + sizeof(format::DefinitionRecord) <= contents.size();) {
         // Reads the length first; a writing program stores it last.
         const char *const begin = contents.data() + place;
@@ -171,11 +195,14 @@ Problem read_definitions(RunFiles &run, std::span<const char> contents, uint64_t
             return {path, at, "is damaged: impossible length of a definition"};
         const std::string text(contents.data() + place + sizeof record, record.text_bytes);
         if (record.kind == format::DefinitionKind::kModule) {
+            fill(run.modules, record.id, lost_module);
             if (record.id != run.modules.size()) return {path, at, "is damaged: modules out of order"};
             const size_t zero = text.find('\0');
             if (zero == std::string::npos) return {path, at, "is damaged: module without a path"};
             run.modules.push_back({text.substr(zero + 1), text.substr(0, zero), record.address});
         } else {
+            fill(run.definitions, record.id, Definition());
+            fill(run.modules, record.module + uint64_t{1}, lost_module);
             if (record.id != run.definitions.size() || record.kind > format::kLastDefinition)
                 return {path, at, "is damaged: constructs out of order"};
             if (record.module != ~0u && record.module >= run.modules.size())
@@ -205,19 +232,47 @@ Problem read_process(RunFiles &run, std::vector<std::string> &losses) {
     if (problem) return problem;
     if (run.process->n_counters > format::kMaxCounters)
         return {run.process_file.path(), 32, "is damaged: too many counters"};
+    NumberedExtents definition_extents, instance_extents;
+    uint64_t n_refused = 0; // extents of definitions
     return for_each_extent(
         run.process_file, losses,
         [&](const ExtentHeader &header, std::span<const char> contents, uint64_t offset) -> Problem {
-            if (header.kind == ExtentKind::kDefinitions) return read_definitions(run, contents, offset);
+            if (header.kind == ExtentKind::kDefinitions) {
+                n_refused += definition_extents.refused_before(run, header);
+                return read_definitions(run, contents, offset, n_refused);
+            }
             if (header.kind != ExtentKind::kInstances)
                 return {run.process_file.path(), offset, "is damaged: unexpected kind of extent"};
             const char *instances = run.process->is_final ? contents.data()
                                                           : keep_copy(run.process_file, offset + sizeof header,
                                                                       contents.size(), run.process_copies);
+            static const format::RegionInstance unused = {};
+            const uint64_t n_lost = instance_extents.refused_before(run, header) *
+                                    ((format::kInstanceExtentBytes - sizeof header) / sizeof(format::RegionInstance));
+            run.instances.insert(run.instances.end(), n_lost, &unused);
             for (size_t i = 0; (i + 1) * sizeof(format::RegionInstance) <= contents.size(); i++)
                 run.instances.push_back(reinterpret_cast<const format::RegionInstance *>(instances) + i);
             return {};
         });
+}
+
+// Sets the kinds of definitions that are lost. The slots in the threads' logs know them.
+void find_lost_kinds(RunFiles &run) {
+    if (!run.process->n_lost) return;
+    for (const ThreadFile &thread : run.threads)
+        for (size_t extent = 0; extent < thread.slots.size(); extent++) {
+            const size_t slot_bytes = format::slot_bytes(thread.header->version);
+            for (size_t i = 0; (i + 1) * slot_bytes <= thread.slots[extent].size(); i++) {
+                struct { // all slots begin with these fields
+                    uint32_t id;
+                    format::DefinitionKind kind;
+                } slot;
+                memcpy(&slot, thread.slots[extent].data() + i * slot_bytes, sizeof slot);
+                if (slot.id == 0 || slot.id >= run.definitions.size() || slot.kind > format::kLastDefinition) continue;
+                Definition &definition = run.definitions[slot.id];
+                if (definition.kind == format::DefinitionKind::kProgram) definition.kind = slot.kind;
+            }
+        }
 }
 
 using EventExtents = std::map<uint64_t, EventExtent>; // of a thread, by number
@@ -553,6 +608,7 @@ Problem open_run(const std::string &directory, RunFiles &run, bool with_kept) {
         run.definitions.push_back({});
         run.remarks.push_back(run.process_file.path() + (run.process->version ? kNameless : kEmpty));
     }
+    find_lost_kinds(run);
     const bool counts_unlogged = !run.process->n_lost || run.process->first_refusal; // false: an older recording
     const uint64_t n_known = indices.size() + run.process->n_unlogged; // list_missing() reports those without a log
     if (n_known < n_begun && counts_unlogged)

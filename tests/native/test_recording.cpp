@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <thread>
 
@@ -283,6 +284,43 @@ TEST(Topology, is_the_same_when_it_is_read_again) {
         return domains;
     };
     EXPECT_EQ(domains_now(), domains_now());
+}
+
+TEST_F(Recording, a_run_whose_disk_was_full_for_a_moment_is_readable) {
+    begin("profile");
+    ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
+    const auto name = [](unsigned i) { return std::to_string(i) + std::string(1000, '.'); };
+    const auto define = [&](unsigned i) {
+        return process_log::construct_of_name(format::DefinitionKind::kKernel, name(i).c_str());
+    };
+    unsigned n = 0;
+    for (; n < 100; n++) define(n); // more than one extent
+    rlimit length, none;
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &length), 0);
+    none = {1, length.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
+    process_log::take_instance(); // of an extent that is lost
+    for (; n < 300; n++) define(n);
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &length), 0);
+    uint32_t last = 0;
+    for (; n < 400; n++) last = define(n);
+    const uint32_t unnamed = last - 200;
+    thread->constructs.of(unnamed); // makes its slot
+    format::RegionInstance *entry = process_log::take_instance();
+    while (entry->index * sizeof *entry < format::kInstanceExtentBytes) entry = process_log::take_instance();
+    entry->sequence = 77;
+    recorder::stop(format::EndReason::kFinalized);
+
+    RunFiles run;
+    const Problem problem = open_run(directory_, run);
+    ASSERT_FALSE(problem) << problem.text();
+    ASSERT_EQ(run.definitions.size(), last + 1);
+    EXPECT_EQ(run.definitions[last].name, name(n - 1));
+    EXPECT_EQ(run.definitions[unnamed].name, "");
+    EXPECT_EQ(run.definitions[unnamed].kind, format::DefinitionKind::kTask) << "as its slot states";
+    ASSERT_LT(entry->index, run.instances.size());
+    EXPECT_EQ(run.instances[entry->index]->sequence, 77u);
+    EXPECT_FALSE(run.missing.empty());
 }
 
 TEST_F(Recording, special_files_are_refused_without_waiting) {

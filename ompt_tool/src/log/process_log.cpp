@@ -26,8 +26,8 @@ namespace {
 
 using format::DefinitionKind;
 
-constexpr size_t kDefinitionExtentBytes = 64 << 10;
-constexpr size_t kInstanceExtentBytes = 32 << 10;
+using format::kDefinitionExtentBytes, format::kInstanceExtentBytes;
+
 constexpr unsigned kInstanceTries = 16; // entries that take_instance() checks before it appends an extent
 constexpr uint64_t kInstancesPerExtent =
     (kInstanceExtentBytes - sizeof(format::ExtentHeader)) / sizeof(format::RegionInstance);
