@@ -596,6 +596,26 @@ TEST_F(Recording, a_wrapped_creation_has_its_own_time_or_the_wrappers) {
     }
 }
 
+// During a pause, the clock stands still, so tasks and creations seem to take no time.
+TEST_F(Recording, tasks_in_a_pause_do_not_seem_short_afterwards) {
+    begin("profile");
+    ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
+    recorder::pause();
+    for (int i = 0; i < 100; i++) {
+        TaskState *task = create(*thread, 0x2000);
+        create(*thread, 0x2000);
+        start_task(*thread, task, clock::now());
+        complete_task(*thread, task, nullptr, format::kStatusComplete);
+    }
+    EXPECT_FALSE(thread->constructs.at(address(0x2000), 0)->is_coarse);
+    create(*thread, 0x2000);
+    recorder::resume();
+    create(*thread, 0x2000);
+    EXPECT_EQ(process_log::header()->min_create_gap, ~uint64_t{0});
+    create(*thread, 0x2000);
+    EXPECT_LT(process_log::header()->min_create_gap, ~uint64_t{0});
+}
+
 // The call that allocates a task and the call that enqueues it both report the begin of its creation.
 TEST_F(Recording, a_sampled_creation_is_counted_once_and_timed_from_its_allocation) {
     begin("profile");

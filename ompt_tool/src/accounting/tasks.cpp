@@ -258,7 +258,8 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
     note_child(*creator);
     if (thread.region->instance && !thread.region->instance->has_tasks) thread.region->instance->has_tasks = 1;
     if (!known) {
-        if (thread.previous.creator == creator) process_log::note_create_gap(now - thread.previous.time);
+        if (thread.previous.creator == creator && clock::has_run_since(thread.previous.time))
+            process_log::note_create_gap(now - thread.previous.time);
         thread.previous.creator = creator;
         thread.previous.time = now;
     }
@@ -584,13 +585,14 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
     format::ConstructSlot &slot = *entry->local->slot;
     if (!(task->flags & kInline)) { // the duration of a converted undeferred task is unknown
         const uint64_t worked = entry == task ? task->worked : task->worked + entry->worked;
+        const bool is_whole = thread.counting && !(entry->flags & kPassed); // false: a pause hid a part of its work
         if (__builtin_expect(task->flags & kLight, 0)) {
             count_duration(slot, worked, task->flags & kTimed ? task->weight : 1);
-            if (thread.times_light) adjust_period(*entry->local, worked);
+            if (thread.times_light && is_whole) adjust_period(*entry->local, worked);
         } else {
             count_duration(slot, worked, 1);
         }
-        update_coarse(*entry->local, worked);
+        if (is_whole) update_coarse(*entry->local, worked);
     }
     TaskState *below = entry->below ? entry->below : &thread.base_task;
     if (below->flags & kLight) next = below;

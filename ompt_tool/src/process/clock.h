@@ -91,6 +91,11 @@ inline bool was_paused(uint64_t counter) {
            time == state.last_pause.load(std::memory_order_relaxed);
 }
 
+// True if the clock has run without a pause since this recorded time.
+inline bool has_run_since(uint64_t time) {
+    return state.frozen.load(std::memory_order_relaxed) == 0 && state.last_pause.load(std::memory_order_relaxed) < time;
+}
+
 inline bool paused() { return state.frozen.load(std::memory_order_relaxed) != 0; }
 
 inline uint64_t to_ns(uint64_t ticks) {
