@@ -128,17 +128,21 @@ void note_unlogged(ThreadState &thread) {
 
 void note_unlogged_thread() { __atomic_add_fetch(&process_log::header()->n_unlogged, 1, __ATOMIC_RELAXED); }
 
+// Returns the end of the thread's open state interval, at most `end`; 0: none is open.
+uint64_t end_of_open_interval(const ThreadState &thread, uint64_t end) {
+    const format::RegionInstance *instance = thread.region->instance;
+    if (thread.header->open_state == format::kOpenNone) return 0;
+    if (thread.header->open_state != format::kOpenGap || !instance || thread.region->primary) return end;
+    const uint64_t end_of_region = __atomic_load_n(&instance->end, __ATOMIC_ACQUIRE);
+    return end_of_region ? std::min(end, end_of_region) : end;
+}
+
 // Records the last off-CPU intervals of a thread, up to `end`: those in its open state interval, and those after it.
 void note_last_off_cpu(ThreadState &thread, uint64_t end) {
     if (!thread.off_cpu.is_open() && !thread.clocks.is_used()) return;
     format::ThreadHeader &header = *thread.header;
     header.clock_ticks = thread.off_cpu.clock_ticks(end);
-    uint64_t end_of_interval = header.open_state == format::kOpenNone ? 0 : end;
-    const format::RegionInstance *instance = thread.region->instance;
-    if (header.open_state == format::kOpenGap && instance && !thread.region->primary) {
-        const uint64_t end_of_region = __atomic_load_n(&instance->end, __ATOMIC_ACQUIRE);
-        if (end_of_region) end_of_interval = std::min(end, end_of_region);
-    }
+    const uint64_t end_of_interval = end_of_open_interval(thread, end);
     if (thread.clocks.is_used()) {
         header.open = thread.clocks.take_between(0, end_of_interval, end, header.outside);
         return;
@@ -200,6 +204,21 @@ bool may_write(const ThreadState &thread) {
 void take_last_samples(ThreadState &thread, uint64_t end) {
     take_samples_of_open_interval(thread, end);
     thread.samples.stop();
+}
+
+// Separates the thread's measurements before and in a pause, or in a pause and after it: page faults, counters and
+// off-CPU time. Called when the thread notices the change, before `counting` changes.
+void divide_measurements(ThreadState &thread) {
+    const uint64_t now = clock::now();
+    if (thread.system_use.is_used()) take_system_use(thread, 0, ~uint64_t{0}, now);
+    if (thread.has_counters) divide_counters(thread);
+    if (!thread.counting) {
+        thread.off_cpu.forget_pause();
+        if (thread.clocks.is_used()) thread.clocks.begin(thread.header->tid, now);
+        return;
+    }
+    if (has_off_cpu(thread, now)) update_off_cpu(thread, now);
+    if (thread.clocks.is_used()) take_clocks(thread, *thread.region->slot, 0, end_of_open_interval(thread, now), now);
 }
 
 // Makes the thread that pauses or resumes recording notice the change now. Its next event would be too late to separate
@@ -518,7 +537,7 @@ void sync_switch(ThreadState &thread, uint32_t now) {
     thread.seen_switch = is_unload_under_way(now) ? kNever : now;
     const bool counting = switch_of(now) == kOn;
     if (counting != thread.counting) {
-        if (thread.system_use.is_used()) take_system_use(thread, 0, ~uint64_t{0}, clock::now());
+        divide_measurements(thread);
         thread.counting = counting;
         thread.constructs.count(counting);
         thread.places.count(counting);

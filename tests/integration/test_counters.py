@@ -62,3 +62,19 @@ def test_counter_without_room_is_left_out_and_not_shown_as_0(
     assert task["counters"].get(sixth, 1) > 0
     if "PAPI_BR_INS" in task["counters"]:
         assert task["counters"]["PAPI_BR_INS"] == pytest.approx(N_TASKS * N_ITERATIONS, rel=0.01)
+
+
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+def test_counts_of_a_pause_are_left_out(record: Record, mode: str) -> None:
+    recorded = record(
+        "counted.c",
+        *("20", "1000000", "1000000000"),
+        mode=mode,
+        environment={"OMPASS_COUNTERS": "perf::TASK-CLOCK"},
+    )
+    if "cannot be counted here" in recorded.process.stderr:
+        pytest.skip("no counter of processor time")
+    profile = check_sound(recorded.run_dir)
+    counted_ns = sum(row.counters[0] for row in profile.regions)
+    counted_ns += sum(row.counters[0] for row in profile.constructs)
+    assert 0 < counted_ns < 150_000_000  # the loop in the pause takes some 300 ms, those in tasks 10 ms

@@ -5,12 +5,14 @@
 
 #include <array>
 #include <atomic>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <random>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 
 #include "accounting/loops.h"
 #include "accounting/regions.h"
@@ -614,6 +616,49 @@ TEST_F(Recording, tasks_in_a_pause_do_not_seem_short_afterwards) {
     EXPECT_EQ(process_log::header()->min_create_gap, ~uint64_t{0});
     create(*thread, 0x2000);
     EXPECT_LT(process_log::header()->min_create_gap, ~uint64_t{0});
+}
+
+void sleep_ms(long n) {
+    const timespec time = {0, n * 1'000'000};
+    nanosleep(&time, nullptr);
+}
+
+// Returns the off-CPU nanoseconds that are charged to the work of `slot`, or to no state.
+uint64_t off_cpu_ns(const format::RegionSlot &slot) {
+    const format::OffCpuTicks &work = slot.off_cpu[static_cast<size_t>(State::kWork)], &any = slot.off_cpu_anywhere;
+    return clock::to_ns(work.preempted + work.blocked + any.preempted + any.blocked);
+}
+
+TEST_F(Recording, off_cpu_time_of_a_pause_does_not_count_after_it) {
+    begin("profile");
+    ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
+    pause_watch(*thread);
+    if (!thread->off_cpu.by_clock()) GTEST_SKIP() << "the kernel refuses records of switches";
+    const format::RegionSlot &slot = *thread->region->slot;
+    recorder::pause();
+    sleep_ms(40);
+    const uint64_t begin = clock::monotonic_ns(), begin_cpu = clock::read_ns(CLOCK_THREAD_CPUTIME_ID);
+    recorder::resume();
+    while (clock::monotonic_ns() - begin < 60'000'000) {}
+    begin_region(*thread, address(0x1000));
+    const uint64_t elapsed = clock::monotonic_ns() - begin;
+    const uint64_t preempted = elapsed - (clock::read_ns(CLOCK_THREAD_CPUTIME_ID) - begin_cpu);
+    EXPECT_LT(off_cpu_ns(slot), preempted + 20'000'000);
+}
+
+TEST_F(Recording, processor_time_in_a_pause_does_not_hide_off_cpu_time_after_it) {
+    begin("profile");
+    ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
+    thread->off_cpu.close();
+    thread->clocks.begin(static_cast<uint32_t>(gettid()), clock::now()); // as if the kernel refused records of switches
+    const format::RegionSlot &slot = *thread->region->slot;
+    recorder::pause();
+    const uint64_t begin_cpu = clock::read_ns(CLOCK_THREAD_CPUTIME_ID);
+    while (clock::read_ns(CLOCK_THREAD_CPUTIME_ID) - begin_cpu < 20'000'000) {}
+    recorder::resume();
+    sleep_ms(10);
+    begin_region(*thread, address(0x1000));
+    EXPECT_GT(off_cpu_ns(slot), 8'000'000u);
 }
 
 // The call that allocates a task and the call that enqueues it both report the begin of its creation.

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* counted TASKS ITERATIONS: tasks with a loop of two instructions per iteration. Needs x86-64 or AArch64. */
+/*
+ * counted TASKS ITERATIONS [PAUSED]: tasks with a loop of two instructions per iteration, after a pause of the recording
+ * with PAUSED iterations. Needs x86-64 or AArch64.
+ */
+#include <omp.h>
 #include <stdlib.h>
 
 #include "facts.h"
@@ -13,9 +17,17 @@ static void count_down(long n) {
 }
 
 int main(int n_arguments, char **arguments) {
-    REQUIRE(n_arguments == 3);
+    REQUIRE(n_arguments == 3 || n_arguments == 4);
     const int n_tasks = atoi(arguments[1]);
     const long n_iterations = atol(arguments[2]);
+    if (n_arguments == 4) {
+#pragma omp parallel
+        count_down(1); // starts the runtime
+        count_region();
+        REQUIRE(omp_control_tool((int)omp_control_tool_pause, 0, NULL) == 0);
+        count_down(atol(arguments[3]));
+        REQUIRE(omp_control_tool((int)omp_control_tool_start, 0, NULL) == 0);
+    }
 #pragma omp parallel
 #pragma omp single
     for (int i = 0; i < n_tasks; i++) {

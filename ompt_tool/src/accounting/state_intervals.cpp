@@ -10,6 +10,7 @@
 namespace ompass {
 
 static void advance_counters(ThreadState &thread, uint64_t *charged) {
+    if (!thread.counting) return;
     uint64_t rises[format::kMaxCounters];
     const unsigned n = counters::advance(thread.counter_set, thread.counters, rises);
     if (!charged) return;
@@ -148,5 +149,20 @@ void charge_counters(ThreadState &thread) {
 }
 
 void skip_counters(ThreadState &thread) { advance_counters(thread, nullptr); }
+
+void divide_counters(ThreadState &thread) {
+    if (thread.counting) { // a wrapped creation has closed the interval of work before it
+        const bool is_work = thread.header->open_state == format::kOpenWork && !thread.current->creating;
+        return is_work ? charge_counters(thread) : skip_counters(thread);
+    }
+    uint64_t before[format::kMaxCounters], rises[format::kMaxCounters];
+    std::copy_n(thread.counters, format::kMaxCounters, before);
+    if (counters::advance(thread.counter_set, thread.counters, rises) == 0) return;
+    for (unsigned k = 0; k < thread.kernels.depth; k++)
+        for (unsigned i = 0; i < format::kMaxCounters; i++) {
+            uint64_t &at_begin = thread.kernels.open[k].counters[i]; // later than `before` if it began in the pause
+            at_begin += thread.counters[i] - std::max(before[i], at_begin);
+        }
+}
 
 } // namespace ompass

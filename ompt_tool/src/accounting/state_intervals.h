@@ -96,10 +96,13 @@ inline void check_part([[maybe_unused]] const ThreadState &thread, [[maybe_unuse
 #endif
 }
 
-// Read the hardware counters. charge_counters() charges the counts since the last reading to the current task's
-// construct, or to the region in an implicit task. skip_counters() discards them.
+// Read the hardware counters, except in a pause. charge_counters() charges the counts since the last reading to the
+// current task's construct, or to the region in an implicit task. skip_counters() discards them.
 [[gnu::noinline]] void charge_counters(ThreadState &thread);
 [[gnu::noinline]] void skip_counters(ThreadState &thread);
+// Called at the begin of a pause: charges or discards the counts since the last reading, as the open state interval
+// requires. Called at its end: discards the counts of the pause, also for the open kernels.
+void divide_counters(ThreadState &thread);
 
 // Charges work to the current task's construct, or to the region in an implicit task.
 inline void charge(ThreadState &thread, uint64_t ticks) {

@@ -68,6 +68,10 @@ void OffCpuIntervals::close() {
     ring_.close();
 }
 
+void OffCpuIntervals::forget_pause() {
+    if (is_open()) read_clocks(processor_ns());
+}
+
 void OffCpuIntervals::note_creation_after(uint64_t begin) {
     const bool is_first = !next_.end && !by_clock_ && taken_.preempted + taken_.blocked == 0;
     if (is_first && begin < ran_since_) next_ = {begin, ran_since_, true, true};

@@ -42,6 +42,9 @@ public:
     void pause_records();
     void resume_records();
 
+    // Called at the end of a pause of the recording: off-CPU time since the last reading of the clocks does not count.
+    void forget_pause();
+
     // Takes the off-CPU time before `end` that is not taken yet, and writes it to `log` unless `log` is null. `end` may
     // be earlier than in the last call.
     format::OffCpuTicks take_until(uint64_t end, ThreadLog *log);

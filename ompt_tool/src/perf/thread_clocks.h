@@ -14,7 +14,7 @@ namespace ompass {
 
 class ThreadClocks {
 public:
-    // Starts for the thread with the system id `tid`, at the recorded time `now`.
+    // Starts for the thread with the system id `tid`, at the recorded time `now`. Starts again after a pause.
     void begin(uint32_t tid, uint64_t now);
     bool is_used() const { return tid_ != 0; }
     // True if the clocks are used and the last reading is old enough for another one.
