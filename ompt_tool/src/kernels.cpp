@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "accounting/held_tasks.h"
+#include "accounting/phases.h"
 #include "accounting/state_intervals.h"
 #include "accounting/tasks.h"
 #include "log/process_log.h"
@@ -15,10 +16,7 @@ namespace ompass {
 
 namespace {
 
-struct Named {
-    uint32_t construct;
-    format::ConstructSlot *slot;
-};
+using Named = Kernels::Named;
 
 // Returns the construct and slot of a name. Looks up the address, because most names are literals, and compares the
 // text.
@@ -120,20 +118,9 @@ void write(const void *address, size_t bytes) { access(address, bytes, true); }
 
 void phase(const char *name) {
     ThreadState *thread = calling_thread();
-    if (!thread || !thread->counting) return;
+    if (!thread) return;
     const uint64_t now = clock::now();
-    format::ConstructSlot *&open = thread->kernels.phase;
-    if (open) open->own_ticks += now;
-    open = nullptr;
-    uint32_t construct = 0;
-    if (name && *name) {
-        const Named named = find(*thread, format::DefinitionKind::kPhase, name);
-        construct = named.construct;
-        open = named.slot;
-        open->own_ticks -= now, open->n_completed++;
-    }
-    thread->last_inner_event = now;
-    if (thread->tracing) thread->log.timed(format::kPhase, construct, now);
+    mark_phase(*thread, name && *name ? find(*thread, format::DefinitionKind::kPhase, name) : Named{}, now);
 }
 
 constexpr ompass_api api = {OMPASS_API_VERSION, kernel_begin, kernel_end, read, write, phase};

@@ -14,6 +14,7 @@
 
 #include "accounting/checkpoint.h"
 #include "accounting/first_part.h"
+#include "accounting/phases.h"
 #include "accounting/state_intervals.h"
 #include "counters.h"
 #include "dumps.h"
@@ -512,7 +513,7 @@ void end_thread(ThreadState &thread) {
     for (const format::PendingPart &part : thread.header->pending)
         if (part.sequence) return;
     if (thread.region != &thread.regions.outside || thread.header->open_state != format::kOpenNone ||
-        thread.kernels.depth || thread.kernels.phase)
+        thread.kernels.depth || thread.kernels.phase.slot)
         return;
     this_thread = nullptr;
     take_last_samples(thread, clock::now());
@@ -558,6 +559,7 @@ void sync_switch(ThreadState &thread, uint32_t now) {
             thread.log.timed(format::kResync, waiting, clock::now(), traced_id(*thread.current),
                              thread.current->local ? thread.current->local->id : 0);
         }
+        if (counting) resume_phase(thread);
     }
     switch_light_counters(thread);
 }

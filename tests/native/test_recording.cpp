@@ -24,8 +24,11 @@
 #include "broken_invariants.h"
 #include "events/decoder.h"
 #include "log/process_log.h"
+#include "ompass.h"
 #include "pyramid_agrees.h"
 #include "recording_fixture.h"
+
+extern "C" const ompass_api *ompass_get_api(unsigned version);
 
 namespace ompass {
 namespace {
@@ -616,6 +619,34 @@ TEST_F(Recording, tasks_in_a_pause_do_not_seem_short_afterwards) {
     EXPECT_EQ(process_log::header()->min_create_gap, ~uint64_t{0});
     create(*thread, 0x2000);
     EXPECT_LT(process_log::header()->min_create_gap, ~uint64_t{0});
+}
+
+TEST_F(Recording, a_phase_that_begins_in_a_pause_is_recorded_from_its_end_on) {
+    begin("trace");
+    recorder::thread(format::ThreadKind::kInitial);
+    const ompass_api &marks = *ompass_get_api(1);
+    marks.phase("before");
+    recorder::pause();
+    marks.phase("hidden");
+    marks.phase("after");
+    recorder::resume();
+    recorder::pause();
+    marks.phase("hidden");
+    marks.phase("after"); // no change
+    recorder::resume();
+    recorder::stop(format::EndReason::kFinalized);
+    EXPECT_EQ(validate_run(directory_), std::vector<std::string>{});
+    RunFiles run;
+    ASSERT_FALSE(open_run(directory_, run));
+    std::vector<ThreadAccount> accounts = read_accounts(run), replayed;
+    ASSERT_FALSE(replay_trace(run, replayed));
+    for (uint32_t id = 0; id < run.definitions.size(); id++) {
+        if (run.definitions[id].kind != format::DefinitionKind::kPhase) continue;
+        const bool is_hidden = run.definitions[id].name == "hidden";
+        EXPECT_EQ(accounts[0].construct(id).n_completed, !is_hidden) << run.definitions[id].name;
+        EXPECT_EQ(accounts[0].construct(id).own_ticks > 0, !is_hidden) << run.definitions[id].name;
+        EXPECT_EQ(replayed[0].construct(id).n_completed, !is_hidden) << run.definitions[id].name;
+    }
 }
 
 void sleep_ms(long n) {

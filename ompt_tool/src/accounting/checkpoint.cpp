@@ -97,7 +97,7 @@ CheckpointHead head_of(const ThreadState &thread) {
     head.domain = thread.held.traced_domain;
     const bool is_created = thread.current->creating && thread.creation.reported;
     head.creation = is_created ? thread.creation.construct->id : 0;
-    head.phase = thread.kernels.phase ? thread.kernels.phase->id : 0;
+    head.phase = thread.kernels.phase.construct;
     head.is_dirty = thread.work.dirty;
     if (thread.call.slot && thread.call.is_traced) {
         head.call = thread.call.slot->id;

@@ -248,7 +248,10 @@ struct Kernels {
         uint64_t counters[format::kMaxCounters];
         bool is_counted; // the counters could be read
     } open[kMaxDepth];
-    format::ConstructSlot *phase; // null: none
+    struct Named {
+        uint32_t construct;
+        format::ConstructSlot *slot; // null: none
+    } phase, marked_phase; // the recorded phase, and the last one that the program marked; they differ only in a pause
     struct Name { // name of a kernel or phase
         const char *address;
         format::ConstructSlot *slot;
