@@ -44,7 +44,7 @@ CURED_BY: Final = {
     "undeferred": ("defer",),
     "priority_inverted": ("priority",),
     "too_coarse": ("finer", "split", "taskloop", "priority"),
-    "starved": ("priority", "finer", "split", "producer", "untied", "dependences", "waits", "phases"),
+    "starved": ("priority", "finer", "dependences", "waits", "phases", "split", "producer", "untied"),
     "wait_in_loop": ("dependences", "waits", "phases"),
     "dependence_chain": ("dependence", "pipeline"),
     "critical_contention": ("lock",),
