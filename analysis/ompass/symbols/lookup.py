@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ompass.elf import FunctionTable, NotElfError, known_functions, read_facts
+from ompass.elf import FunctionTable, NotElfError, known_functions, read_facts, symbols_like
 from ompass.system import answer_of
 
 if TYPE_CHECKING:
@@ -121,11 +121,23 @@ class Lookup:
                 break
             lines.append(found[-1].line if found else 0)
         runs = Counter(line for line, _ in itertools.groupby(lines) if line)
+        if len(runs) > 1:  # arrays whose bounds are arguments have the line of the routine
+            runs.pop(self._first_line_of(frames[-1].symbol.partition(FLANG_BODY)[0]), None)
         if not runs:
             return frames
         least = min(runs)
         line = next((line for line in range(least, least + _LINES_BEFORE + 1) if runs[line] > 1), least)
         return (*frames[:-1], replace(frames[-1], line=line))
+
+    def _first_line_of(self, function: str) -> int:
+        """Returns the line at which a function begins; 0 if unknown."""
+        try:
+            starts = symbols_like(self._path, function)
+        except NotElfError:
+            return 0
+        start = next((start for start, name in starts.items() if name == function), 0)
+        found = self._native(start) if self._native and start else ()
+        return found[-1].line if found else 0
 
 
 def split_dwarf_of(path: Path) -> SplitDwarf | None:
