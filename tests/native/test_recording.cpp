@@ -681,6 +681,7 @@ TEST_F(Recording, processor_time_in_a_pause_does_not_hide_off_cpu_time_after_it)
     begin("profile");
     ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
     thread->off_cpu.close();
+    thread->ring = thread->off_cpu.page();
     thread->clocks.begin(static_cast<uint32_t>(gettid()), clock::now()); // as if the kernel refused records of switches
     const format::RegionSlot &slot = *thread->region->slot;
     recorder::pause();

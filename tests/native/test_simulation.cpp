@@ -540,6 +540,7 @@ TEST(OtherPrograms, TasksWithAPriorityObeyTheRulesOfTiedTasks) {
 
 TEST(OtherPrograms, ShorterCreationsOfOneConstruct) {
     Builder build;
+    build.program.constructs = {0, 1, 2, 3};
     const uint32_t implicit = build.region(1)[0];
     for (const uint16_t construct : {2, 3, 2}) {
         const uint32_t task = build.create(implicit);

@@ -186,7 +186,7 @@ std::string openmp_environment() {
 
 std::string create(const Options &options) {
     const char *pattern = *rank() ? "%e-r%r-%p.ompass" : "%e-%p.ompass";
-    const std::string preferred =
+    std::string preferred =
         without_last_slashes(absolute(expand(options.directory.empty() ? pattern : options.directory)));
     const int refusal = make_parents(preferred) ? 0 : errno;
     if (mkdir(preferred.c_str(), 0755) == 0) return preferred;
