@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "made_programs.h"
 #include "simulation/engine.h"
 #include "simulation/transform.h"
 
@@ -197,6 +198,22 @@ TEST(SimulatedMemory, DataTakeAtMostTheirKernelsTimeOnTheRecordingMachine) {
     const Simulated slower = simulate(program, machine, policy, {1, 1, {}, {}});
     EXPECT_EQ(slower.work_ns, program.work_ns() + 1000);
     EXPECT_EQ(slower.memory.memory_ns, 2000 + 1u);
+}
+
+TEST(SimulatedMemory, LongDataTimesReplaceAsMuchOfTheirKernel) {
+    Builder build;
+    const uint32_t primary = build.region(1)[0];
+    build.does(primary, OpKind::kKernelBegin);
+    for (uint64_t block = 0; block < 4; block++) build.touch(primary, block * kBlock, kBlock, false);
+    build.work(primary, 25'000'000'000);
+    build.does(primary, OpKind::kKernelEnd);
+    const TaskProgram &program = build.finish();
+    Machine machine;
+    machine.memory = two_threads(false);
+    machine.memory.local = {5e9, 0}; // more ns than 32 bits hold
+    const RecordedMemory of_record = recorded_memory(program, machine.memory);
+    machine.recorded = &of_record;
+    EXPECT_EQ(simulate(program, machine, *find_policy("work-first"), {1, 1, {}, {}}).work_ns, program.work_ns());
 }
 
 } // namespace

@@ -373,6 +373,21 @@ TEST(Simulation, AChangeHasItsDocumentedEffect) {
     EXPECT_EQ(wall(coarse), wall({}));
 }
 
+TEST(Simulation, AShortTaskThatDependsOnAnotherIsNotCutOff) {
+    Builder build;
+    const uint32_t implicit = build.region(1)[0];
+    const uint32_t first = build.create(implicit);
+    build.work(first, 100);
+    build.does(implicit, OpKind::kTaskwait);
+    const uint32_t second = build.create(implicit), third = build.create(implicit);
+    for (const uint32_t task : {second, third}) build.work(task, 10);
+    build.depends(first, second);
+    Changes coarse;
+    coarse.min_ns = 50;
+    const Simulated run = simulate(build.finish(), {}, *find_policy("help-first"), {2, 1, {}, {}}, coarse);
+    EXPECT_EQ(run.n_inlined, 1u); // the third task
+}
+
 // Only tasks below a cut-off become plain calls; a task that finds the queue full keeps its cost.
 TEST(Simulation, ACutOffDoesNotTurnTasksAtAFullQueueIntoPlainCalls) {
     Builder build;
@@ -598,6 +613,18 @@ TEST(OtherPrograms, ADependentTaskIsNotDivided) {
 }
 
 // Phases of two tasks, one per column. The longer task of a phase is in each column in turn.
+TEST(OtherPrograms, TasksThatDependOnEachOtherKeepTheirCreator) {
+    Builder build;
+    const uint32_t primary = build.region(1)[0];
+    std::vector<uint32_t> tasks;
+    for (int i = 0; i < 64; i++) build.work(tasks.emplace_back(build.create(primary)), 100);
+    build.depends(tasks[10], tasks[20]);
+    const size_t n = build.finish().tasks.size();
+    EXPECT_EQ(spread(build.program, 1, 32, 4).tasks.size(), n);
+    build.program.dependences.clear();
+    EXPECT_EQ(spread(build.program, 1, 32, 4).tasks.size(), n + 4);
+}
+
 TEST(OtherPrograms, DependencesOnDataReplaceWaits) {
     Builder build;
     const uint32_t outer = build.create(build.region(1)[0]);
@@ -794,6 +821,24 @@ TEST(SharedLoops, WithLocksKeepTheirParts) {
     EXPECT_EQ(counts.n_kept, 1);
     EXPECT_EQ(build.program.longest_hold_ns(), 200);
     EXPECT_EQ(share_loops(build.program, 4).regions[0].implicit.size(), 2);
+}
+
+TEST(SharedLoops, OfASmallerTeamKeepTheirTeam) {
+    Builder build;
+    build.program.n_threads = 4; // another region has four threads
+    const std::vector<uint32_t> team = build.region(2);
+    for (const uint32_t thread : team) {
+        build.does(thread, OpKind::kLoopBegin, 8, 2);
+        build.work(thread, 100);
+        build.does(thread, OpKind::kLoopEnd, 1, 2);
+        build.does(thread, OpKind::kBarrier);
+    }
+    build.program.loop_kinds[2] = format::kWorkStaticLoop;
+    const TaskProgram &program = build.finish();
+    EXPECT_EQ(count_loops(program).n_shared, 0u);
+    EXPECT_EQ(share_loops(program, 8).regions[0].implicit.size(), 2u);
+    EXPECT_EQ(wall_of(share_loops(program, 8), 8), 100u);
+    EXPECT_EQ(wall_of(share_loops(program, 1), 1), 200u);
 }
 
 using Siblings = std::vector<uint32_t>;

@@ -28,11 +28,13 @@ DEPENDENCE, REGION_BEGIN, REGION_END, IMPLICIT_BEGIN, IMPLICIT_END, IMPLICIT_LEA
     19, 25, 26, 27, 28, 29, 30,
 )  # fmt: skip
 FULFILL, MUTEX_ACQUIRE, MUTEX_ACQUIRED, BLOCKED, MUTEX_RELEASED = 18, 23, 24, 45, 61
+INLINE_BEGIN_TIMED, INLINE_END_TIMED, WAIT_PLACE = 6, 8, 46
 DEPENDS_ON, PRIORITY_CLAUSE = 62, (1 << 26) - 1
 TIME, STAMP = 1, 11
 COMPLETED, DETACHED = 1, 4
 TASKWAIT, END_OF_REGION = 5, 9
 PARALLEL, FIRST_TASK = 1, 2  # constructs
+TASK, WAIT, IF_CLAUSE_FALSE = 1, 6, 1 << 21  # kinds of definitions; a flag of tasks
 _SHIFT = 40
 _BEGIN = 1000
 
@@ -76,9 +78,22 @@ class Locked:
     ns: int
     lock: int = 1
     handoff_ns: int = 0  # time for which a thread that waited needs to continue after the release
+    tried: bool = False  # taken by omp_test_lock: the trace has only the release; the made run does not wait
 
 
-Op = Work | Spawn | Wait | Sleep | Locked
+@dataclass(frozen=True)
+class AtOnce:
+    """An undeferred task that works, then executes a taskwait at the construct `place`, without children.
+
+    In a team of one, the trace has only the place of the wait.
+    """
+
+    ns: int
+    construct: int
+    place: int
+
+
+Op = Work | Spawn | Wait | Sleep | Locked | AtOnce
 Body = tuple[Op, ...]
 
 
@@ -151,32 +166,36 @@ class Worker:
     log: Log
     stack: list[Task]
     clock: int
+    is_initial: bool
     arrived: bool = False
 
 
 class Schedule:
     """Runs a body on a team; each step advances the thread that is furthest behind."""
 
-    def __init__(self, body: Body, n_threads: int = 2, spread: int = 0, wrapper_ns: int = 0) -> None:
+    def __init__(
+        self, body: Body, n_threads: int = 2, spread: int = 0, wrapper_ns: int = 0, first: int = 0
+    ) -> None:
+        """Runs the body on the threads from number `first` on. The first one is an initial thread."""
         self.spread = spread  # selects the ready task to run: changes the schedule, never the span
         self.wrapper_ns = wrapper_ns  # length of each creation, recorded after it; 0: no wrappers
         self.tasks: list[Task] = []  # the tasks created so far
         self.queue: list[Task] = []
         self.n_unfinished = 0
-        self.region = 1
+        self.region = first << _SHIFT | 1
         self.free_at: dict[int, int] = {}  # by lock: the time of its release
         self.events: list[tuple[int, Task]] = []  # of ended detached tasks, with their times
         self.workers = []
-        for index in range(n_threads):
+        for index in range(first, first + n_threads):
             log = Log()
-            worker = Worker(index, log, [], _BEGIN + 10)
+            worker = Worker(index, log, [], _BEGIN + 10, is_initial=index == first)
             log.add(OUTSIDE, 0, _BEGIN)
-            if index == 0:
+            if worker.is_initial:
                 log.counter += 1
                 log.add(REGION_BEGIN, PARALLEL, _BEGIN + 5, self.region, 1)
             log.counter += 1
             log.add(IMPLICIT_BEGIN, n_threads, worker.clock, self.region)
-            root = Task(self._id(worker), body if index == 0 else (), 0, worker.clock, None)
+            root = Task(self._id(worker), body if worker.is_initial else (), 0, worker.clock, None)
             worker.stack.append(root)
             self.workers.append(worker)
         self._run()
@@ -226,6 +245,8 @@ class Schedule:
             worker.clock += op.ns
         elif isinstance(op, Locked):
             self._lock(worker, op)
+        elif isinstance(op, AtOnce):
+            self._run_at_once(worker, op)
         elif task.has_new_children:  # without new children, a taskwait leaves no record
             task.waiting, task.has_new_children = True, False
             worker.log.add(WAIT_BEGIN, TASKWAIT, worker.clock)
@@ -233,14 +254,24 @@ class Schedule:
 
     def _lock(self, worker: Worker, op: Locked) -> None:
         mutex = 1 | op.lock << 8
-        worker.log.add(MUTEX_ACQUIRE, 1, worker.clock)
-        if (free_at := self.free_at.get(op.lock, 0)) > worker.clock:
-            worker.clock = free_at + op.handoff_ns
-        worker.log.add(MUTEX_ACQUIRED, mutex, worker.clock)
+        if not op.tried:
+            worker.log.add(MUTEX_ACQUIRE, 1, worker.clock)
+            if (free_at := self.free_at.get(op.lock, 0)) > worker.clock:
+                worker.clock = free_at + op.handoff_ns
+            worker.log.add(MUTEX_ACQUIRED, mutex, worker.clock)
         worker.clock += op.ns
         self.free_at[op.lock] = worker.clock
         if op.lock:
             worker.log.add(MUTEX_RELEASED, mutex, worker.clock)
+
+    def _run_at_once(self, worker: Worker, op: AtOnce) -> None:
+        worker.log.add(INLINE_BEGIN_TIMED, op.construct, worker.clock)
+        worker.clock += op.ns
+        worker.log.add(WAIT_PLACE, op.place, None)
+        if len(self.workers) > 1:
+            worker.log.add(WAIT_BEGIN, TASKWAIT, worker.clock)
+            worker.log.add(WAIT_END, TASKWAIT, worker.clock)
+        worker.log.add(INLINE_END_TIMED, op.construct, worker.clock)
 
     def _fulfill(self, worker: Worker) -> None:
         """Completes the detached tasks whose events are due."""
@@ -310,25 +341,40 @@ class Schedule:
         return True
 
 
-def write_trace(directory: Path, schedule: Schedule, n_constructs: int = 4, ticks_per_ns: int = 1) -> Path:
-    """Writes a run directory with the events of a schedule and no profile; returns its path."""
+def write_trace(
+    directory: Path,
+    schedule: Schedule,
+    n_constructs: int = 4,
+    ticks_per_ns: int = 1,
+    *,
+    more: Sequence[tuple[int, int]] = (),
+    version: int = 2,
+    n_dropped: int = 0,
+) -> Path:
+    """Writes a run directory with the events of a schedule and no profile; returns its path.
+
+    `more`: kinds and flags of definitions after those of tasks. `n_dropped`: lost records of each thread.
+    """
     directory.mkdir()
     (directory / "meta.json").write_text(json.dumps({"pid": 1}), encoding="utf-8")
     header = struct.pack(
-        "<8s8I10Q4IQ", b"OMPASSPR", 2, 4096, 1, 1, 1 if ticks_per_ns > 1 else 2,
+        "<8s8I10Q4IQ", b"OMPASSPR", version, 4096, 1, 1, 1 if ticks_per_ns > 1 else 2,
         int(schedule.wrapper_ns > 0), 0, 1, 0, 0, (1 << 32) // ticks_per_ns,
         _BEGIN, _BEGIN, 0, _BEGIN, _BEGIN // ticks_per_ns,
         schedule.end, 0, len(schedule.workers), 0, 0, 0, 0,
     )  # fmt: skip
-    kinds = [0, 2] + [1] * n_constructs  # the program, the region, task constructs
+    # The program, the region, task constructs.
+    kinds = [(0, 0), (2, 0), *[(TASK, 0)] * n_constructs, *more]
     definitions = b"".join(
-        struct.pack("<6IQ", 32, kind, number, 0, 0xFFFFFFFF, 0, 0) for number, kind in enumerate(kinds)
+        struct.pack("<6IQ", 32, kind, number, flags, 0xFFFFFFFF, 0, 0)
+        for number, (kind, flags) in enumerate(kinds)
     )
     (directory / "process.log").write_bytes(header.ljust(4096, b"\0") + _extent(1, definitions))
     for worker in schedule.workers:
         header = struct.pack(
-            "<8s6I2Q4I2Q", b"OMPASSTH", 2, 4096, worker.index, 100 + worker.index,
-            0 if worker.index == 0 else 1, 0, _BEGIN, worker.log.now, 0, 0, 0, 0, 2**64 - 1, 0,
+            "<8s6I2Q4I2Q2I2Q", b"OMPASSTH", version, 4096, worker.index, 100 + worker.index,
+            0 if worker.is_initial else 1, 0, _BEGIN, worker.log.now, 0, 0, 0, 0, 2**64 - 1, 0,
+            0, 0, 0, n_dropped,
         )  # fmt: skip
         words = struct.pack(f"<{len(worker.log.words)}Q", *worker.log.words)
         (directory / f"thread-{worker.index:05}.log").write_bytes(

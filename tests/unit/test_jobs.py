@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 
 from made_jobs import rank_content
 from made_runs import MS, made_run, team, thread
+from made_traces import Schedule, Work, write_trace
+from ompass import _core
 from ompass.errors import UsageError
 from ompass.figures.run import RUN_FIGURES
 from ompass.jobs.content import job_of_reports, jobs_of
@@ -30,6 +32,8 @@ from ompass.reports.job import job_report, printed_job_report, ranks_to_show
 from ompass.reports.model import Advice, plain
 from ompass.reports.terminal import TerminalConsole, print_report
 from ompass.workers import Workers
+
+_WITH_MESSAGES = 11  # version of traces that have the messages of MPI calls
 
 
 def rank(number: int, work_ns: int, idle_ns: int = 0, n_threads: int = 2) -> Rank:
@@ -291,3 +295,14 @@ def test_a_run_without_a_rank_takes_no_ranks_into_its_job(tmp_path: Path) -> Non
     single = rank_content(tmp_path, None, work_ms=100, name="s.ompass")
     ranks = [rank_content(tmp_path, k, work_ms=100, start_ms=1 + k) for k in range(2)]
     assert jobs_of([single, *ranks]) == [(single,), tuple(ranks)]
+
+
+def test_a_thread_that_the_program_created_adds_no_time_to_its_rank(tmp_path: Path) -> None:
+    alone, both = (Schedule((Work(100),), 1) for _ in range(2))
+    both.workers += Schedule((Work(50),), 1, first=1).workers  # another initial thread, with its own region
+    times = [
+        _core.ideal_network([str(write_trace(tmp_path / name, schedule, version=_WITH_MESSAGES))], [0])
+        for name, schedule in (("alone.ompass", alone), ("both.ompass", both))
+    ]
+    assert times[0] == times[1]
+    assert times[0][0]

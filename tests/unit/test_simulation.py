@@ -18,8 +18,13 @@ from made_runs import MS
 from made_traces import (
     DEPENDENCE,
     FULFILL,
+    IF_CLAUSE_FALSE,
     MUTEX_RELEASED,
     STAMP,
+    TASK,
+    TASKWAIT,
+    WAIT,
+    AtOnce,
     Body,
     Locked,
     Op,
@@ -237,6 +242,39 @@ def test_a_lock_without_a_release_delays_no_thread() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = write_trace(Path(folder) / "made.ompass", schedule)
         assert region_ns(free_run(_core.task_program(str(path)), 4)) == 310 - 100
+
+
+def test_a_release_without_an_acquisition_delays_no_thread() -> None:
+    program = program_of(
+        (
+            Spawn((Locked(10),)),
+            Spawn((Locked(300, tried=True),)),
+            Spawn((Work(500), Locked(100))),
+            Spawn((Work(2000),)),
+            Wait(),
+        )
+    )
+    assert region_ns(free_run(program, 4)) == 2000
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_an_undeferred_task_without_children_waits_for_nothing(tmp_path: Path, n_threads: int) -> None:
+    body = (Spawn((Work(1000),)), AtOnce(10, construct=6, place=7), Work(200))
+    more = ((TASK, IF_CLAUSE_FALSE), (WAIT, TASKWAIT))
+    path = write_trace(tmp_path / "made.ompass", Schedule(body, n_threads), more=more)
+    assert region_ns(free_run(_core.task_program(str(path)), 2)) == 1000
+
+
+@pytest.mark.parametrize(("n_dropped", "lasts"), [(0, True), (1, False)])
+def test_a_thread_without_its_last_records_does_no_unknown_work(
+    tmp_path: Path, n_dropped: int, lasts: bool
+) -> None:
+    schedule = Schedule((Spawn((Work(100),)), Work(200), Wait()), 2)
+    del schedule.workers[0].log.words[9:]  # everything after the creation
+    schedule.end += MS
+    path = write_trace(tmp_path / "made.ompass", schedule, n_dropped=n_dropped)
+    for work_ns in (_core.task_program(str(path)).work_ns, _core.task_graph(str(path)).work_ns):
+        assert (work_ns >= MS) == lasts
 
 
 def test_blocked_time_takes_as_long_on_a_faster_processor() -> None:
@@ -531,6 +569,12 @@ def test_a_simulated_run_can_be_read_like_a_recorded_one(
         assert after.n_out_of_order == 0
         assert after.n_dependences <= before.n_dependences
         assert after.n_deferred + run.n_inlined == before.n_deferred
+
+
+def test_a_simulated_run_has_the_acquisitions_of_its_locks(tmp_path: Path) -> None:
+    path = write_trace(tmp_path / "made.ompass", Schedule(locking(8), 2))
+    out, _ = recorded_again(path, tmp_path, 1, "libomp")
+    assert read_task_program(out).longest_hold_ns == read_task_program(path).longest_hold_ns == 800
 
 
 def test_a_simulated_run_has_the_kernels_and_data_of_the_recorded_one(kernels: Path, tmp_path: Path) -> None:

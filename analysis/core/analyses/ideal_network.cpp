@@ -144,20 +144,26 @@ private:
             Operation &receive = operations_[i];
             if (receive.role != MessageRole::kReceive) continue;
             if (receive.message.peer == format::kNoPeer) return fail("a sender is unknown");
-            std::deque<size_t> *first = nullptr;
-            for (auto &[sender, sends] : sent[{receive.message.communicator, ranks_[receive.rank].rank}]) {
-                const auto [rank, tag] = sender;
-                const bool suits =
-                    !sends.empty() &&
-                    (receive.message.peer == format::kAnyPeer || receive.message.peer == format::kFirstPeer + rank) &&
-                    (receive.message.tag == format::kAnyTag || receive.message.tag == tag);
-                if (suits && (!first || operations_[sends.front()].order_ns < operations_[first->front()].order_ns))
-                    first = &sends;
+            auto &senders = sent[{receive.message.communicator, ranks_[receive.rank].rank}];
+            const bool any_peer = receive.message.peer == format::kAnyPeer;
+            const bool any_tag = receive.message.tag == format::kAnyTag;
+            auto first = senders.end();
+            if (!any_peer && !any_tag)
+                first = senders.find({receive.message.peer - format::kFirstPeer, receive.message.tag});
+            for (auto each = senders.begin(); (any_peer || any_tag) && each != senders.end(); ++each) {
+                const auto [rank, tag] = each->first;
+                const bool suits = (any_peer || receive.message.peer == format::kFirstPeer + rank) &&
+                                   (any_tag || receive.message.tag == tag);
+                if (suits && (first == senders.end() ||
+                              operations_[each->second.front()].order_ns < operations_[first->second.front()].order_ns))
+                    first = each;
             }
-            if (!first) return fail("the traces lack the sender of a message");
-            receive.partner = first->front();
-            operations_[first->front()].partner = i;
-            first->pop_front();
+            if (first == senders.end()) return fail("the traces lack the sender of a message");
+            std::deque<size_t> &sends = first->second;
+            receive.partner = sends.front();
+            operations_[sends.front()].partner = i;
+            sends.pop_front();
+            if (sends.empty()) senders.erase(first);
         }
         return true;
     }

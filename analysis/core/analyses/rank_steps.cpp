@@ -20,9 +20,10 @@ public:
         : IndexedObserver(known), run_(run), clock_(*run.process), steps_(steps) {}
 
     void began_thread(Walk &walk) {
-        const format::ThreadHeader *header = run_.threads[walk.thread()].header;
-        is_main_ = header && header->kind == format::ThreadKind::kInitial;
+        is_main_ = walk.thread() == 0; // threads that the program created may be initial threads, too
         mark_ = run_.process->start_ticks;
+        const format::ThreadHeader *header = run_.threads[walk.thread()].header;
+        if (header && header->n_dropped) note("the trace lacks events of thread " + std::to_string(walk.thread()));
     }
     void ended_thread(Walk &walk) {
         if (is_main_ && walk.part().id == 0) run_to(end_of_run());
@@ -58,7 +59,7 @@ public:
         if (definition.kind != format::DefinitionKind::kMpi) return;
         open_ = {};
         open_.function = definition.name;
-        open_.begin_ns = run_.process->start_monotonic_ns + clock_.since_start(walk.now());
+        open_.begin_ns = run_.process->start_epoch_ns + clock_.since_start(walk.now());
     }
     void took_message(Walk &, const format::Message &message) {
         open_.messages.push_back(message);
@@ -82,10 +83,9 @@ public:
             mark_ = walk.now();
             return;
         }
-        if (!is_recorded(walk)) return;
         if (!had_message) return add_unknown(definition);
         if (walk.part().level > 1) return note("MPI calls in nested regions are not replayed");
-        if (walk.part().id == 0 && !is_main_) return note("threads that OpenMP does not know call MPI");
+        if (!is_recorded(walk)) return note("threads outside of the first thread's regions call MPI");
         const uint64_t number = steps_.calls.size();
         if (walk.part().id == 0) {
             run_to(call.begin);
@@ -113,11 +113,9 @@ private:
     void note(const std::string &why) {
         if (steps_.unknown.empty()) steps_.unknown = why;
     }
-    // True if the steps include the thread's current part. The walk reads the initial thread first, so its regions are
+    // True if the steps include the thread's current part. The walk reads the first thread first, so its regions are
     // known when the other threads follow.
-    bool is_recorded(Walk &walk) const {
-        return is_main_ || walk.part().id == 0 || number_of_.contains(walk.part().id);
-    }
+    bool is_recorded(Walk &walk) const { return is_main_ || number_of_.contains(walk.part().id); }
     void note_end(Walk &walk, uint64_t end) {
         uint64_t &last = ends_[walk.part().id].steps;
         last = std::max(last, end);
@@ -156,7 +154,7 @@ private:
     RunClock clock_;
     RankSteps &steps_;
     bool is_main_ = false, has_message_ = false;
-    uint64_t mark_ = 0, begin_ = 0; // end of the last step of the initial thread; begin of its region
+    uint64_t mark_ = 0, begin_ = 0; // end of the last step of the first thread; begin of its region
     RankCall open_{};
     std::unordered_map<uint64_t, size_t> number_of_; // regions by id
     std::unordered_map<uint64_t, std::map<uint32_t, size_t>> lanes_of_;

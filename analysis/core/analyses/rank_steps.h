@@ -14,7 +14,7 @@ namespace ompass {
 // An MPI call. It completes `requests`. A nonblocking call makes `new_request`.
 struct RankCall {
     std::string function;
-    uint64_t begin_ns; // on the monotonic clock of the host
+    uint64_t begin_ns; // since 1970, by the clock of the host
     std::vector<format::Message> messages;
     std::vector<uint64_t> requests;
     uint64_t new_request = 0;

@@ -185,14 +185,10 @@ public:
     // Closes the interval that is open after the last event. Call it after the last apply().
     void finish() {
         if (context_.activity != Activity::kUnknown) {
-            const uint64_t end_of_region = observer_.region(part().id).end;
-            const uint64_t end = std::max(context_.mark, end_of_region ? end_of_region : observer_.end_of_run());
-            add_last_off_cpu(end);
-            const bool is_over = context_.activity == Activity::kWait || end_of_region < context_.mark;
-            if (end_of_region && is_over && !part().primary)
-                close_part();
+            if (header().n_dropped) // the log lacks the events after its last one
+                close_interval(std::max(context_.mark, decoder_.time()));
             else
-                close_interval(end);
+                close_last_interval();
         }
         observer_.ended_thread(*this);
     }
@@ -452,6 +448,17 @@ private:
         case Activity::kCall: return charge(format::state_of_call(run_.definitions[context_.call.construct].kind), end);
         case Activity::kUnknown: context_.mark = end;
         }
+    }
+    // Ends the interval that is open at the end of a complete log, at the end of its region or of the run.
+    void close_last_interval() {
+        const uint64_t end_of_region = observer_.region(part().id).end;
+        const uint64_t end = std::max(context_.mark, end_of_region ? end_of_region : observer_.end_of_run());
+        add_last_off_cpu(end);
+        const bool is_over = context_.activity == Activity::kWait || end_of_region < context_.mark;
+        if (end_of_region && is_over && !part().primary)
+            close_part();
+        else
+            close_interval(end);
     }
     void continue_task() {
         context_.mark = now();

@@ -14,8 +14,8 @@ constexpr uint64_t kProgressEvery = 1 << 20;
 constexpr ptrdiff_t kAccessesAtOnce = 8;
 
 // Returns max(ns - rest, 0) and reduces `rest` by the amount subtracted. `rest` may be negative.
-uint64_t deduct(uint32_t &rest, uint64_t ns) {
-    const auto off = static_cast<uint32_t>(std::min<uint64_t>(ns, rest));
+uint64_t deduct(uint64_t &rest, uint64_t ns) {
+    const uint64_t off = std::min(ns, rest);
     rest -= off;
     return ns - off;
 }
@@ -342,7 +342,7 @@ void SimulatedRun::acquire(Thread &thread, uint32_t number) {
         lock.waiting.push(thread.number);
         return threads_.block(thread);
     }
-    get_lock(thread, number);
+    get_lock(thread, number, thread.now);
 }
 
 void SimulatedRun::release(Thread &thread, uint32_t number) {
@@ -359,12 +359,13 @@ void SimulatedRun::release(Thread &thread, uint32_t number) {
 
 // Gives the lock to a thread that waits for it.
 void SimulatedRun::pass_lock(Thread &next, uint32_t number, uint64_t now) {
-    if (recorder_) recorder_->wait_for_lock(next.number, number, next.now, now);
-    next.spend(State::kSync, now - next.now);
-    get_lock(next, number);
+    const uint64_t asked = next.now;
+    next.spend(State::kSync, now - asked);
+    get_lock(next, number, asked);
 }
 
-void SimulatedRun::get_lock(Thread &thread, uint32_t number) {
+void SimulatedRun::get_lock(Thread &thread, uint32_t number, uint64_t asked) {
+    if (recorder_) recorder_->wait_for_lock(thread.number, number, asked, thread.now);
     locks_[number].n_holders++;
     tasks_[thread.current].next_op++;
     continue_task(thread);

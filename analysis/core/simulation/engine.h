@@ -21,7 +21,8 @@ namespace ompass::simulation {
 struct Changes {
     std::vector<double> speed; // speed-up, by number in TaskProgram::constructs; empty: none
     uint32_t max_depth = 0; // tasks deeper than this run inside their creator; 0: none
-    uint64_t min_ns = 0; // tasks with less work, including their descendants', run inside their creator
+    // Tasks with less work, including their descendants', run inside their creator, unless they depend on others.
+    uint64_t min_ns = 0;
     bool serial_below = false; // tasks beyond max_depth or min_ns become plain calls of a serial function
     bool untied = false; // all tasks become untied
     uint32_t untraced_task_ns = 0; // cost of recording, to subtract from each task's work

@@ -126,8 +126,10 @@ public:
         }
     }
     void released_lock(Walk &walk, uint32_t lock) {
-        if (const std::optional<uint32_t> number = locks_.released(lock, walk.thread(), walk.now()))
-            mark(walk, Operation::of(OpKind::kLock, *number, kRelease));
+        const std::optional<uint32_t> number = locks_.released(lock, walk.thread(), walk.now());
+        if (!number || !is_simulated(walk)) return;
+        mark(walk, Operation::of(OpKind::kLock, *number, kRelease));
+        draft_of(walk.current()).locks = true;
     }
 
     // ---------------------------------------------------------------- tasks
@@ -230,7 +232,7 @@ public:
     // ---------------------------------------------------------------- waits and regions
 
     void began_wait(Walk &walk, uint32_t kind) {
-        if (!is_simulated(walk)) return;
+        if (!is_simulated(walk) || has_no_children(walk.current())) return;
         Draft &draft = draft_of(walk.current());
         const bool in_region = walk.part().id && walk.part().data.region && !walk.part().data.region->nested;
         OpKind operation = OpKind::kTaskwait;
@@ -244,8 +246,8 @@ public:
     void named_wait(Walk &walk, uint32_t construct) {
         const uint32_t kind = run_.definitions[construct].flags;
         const bool is_group = kind == format::kTaskgroup;
-        if (!is_alone(walk) || (kind != format::kTaskwait && !is_group)) return;
         Frame &frame = walk.current();
+        if (!is_alone(walk) || (kind != format::kTaskwait && !is_group) || has_no_children(frame)) return;
         Draft &draft = draft_of(frame);
         if (is_group) program_.tasks[owner(draft)].flags |= ProgramTask::kGrouped;
         cut(walk, frame);
@@ -399,6 +401,8 @@ private:
         return walk.current().kind == Frame::kImplicit && region.region && !region.region->nested && !region.n_open;
     }
     static bool is_alone(Walk &walk) { return walk.part().id && walk.part().team_size == 1; }
+    // True if the task is part of its creator's draft because it has created no deferred task. Its waits end at once.
+    static bool has_no_children(const Frame &frame) { return frame.kind == Frame::kUndeferred && !frame.data.own; }
 
     // Sets the time from the end of a detached task to its event.
     void date_event(uint32_t task, DetachedTimes times) {

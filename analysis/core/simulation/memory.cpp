@@ -197,8 +197,7 @@ RecordedMemory recorded_memory(const TaskProgram &program, const MemorySystem &r
     found.blocks = std::make_shared<DataBlocks>(program, idle);
     Memory memory(program, idle, found.blocks);
     for (uint32_t i = 0; i < program.accesses.size(); i++)
-        found.ns.push_back(
-            static_cast<uint32_t>(std::min<uint64_t>(memory.access(i, program.accesses[i].thread, 0), ~uint32_t{0})));
+        found.ns.push_back(memory.access(i, program.accesses[i].thread, 0));
     // A kernel took at least as long as its data.
     uint64_t modelled = 0, worked = 0;
     std::vector<uint32_t> of_kernel;
@@ -217,7 +216,7 @@ RecordedMemory recorded_memory(const TaskProgram &program, const MemorySystem &r
                     found.scale[access] =
                         static_cast<float>(static_cast<double>(worked) / static_cast<double>(modelled));
                     found.ns[access] =
-                        static_cast<uint32_t>(found.scale[access] * static_cast<float>(found.ns[access]));
+                        static_cast<uint64_t>(double{found.scale[access]} * static_cast<double>(found.ns[access]));
                 }
             of_kernel.clear();
             modelled = 0;

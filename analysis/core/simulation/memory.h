@@ -140,7 +140,7 @@ private:
 // The accesses of a program on the recording machine.
 struct RecordedMemory {
     std::vector<float> scale; // by access: factor that reduces the modelled time
-    std::vector<uint32_t> ns; // by access: its share of the recorded time
+    std::vector<uint64_t> ns; // by access: its share of the recorded time
     std::shared_ptr<const DataBlocks> blocks;
 };
 RecordedMemory recorded_memory(const TaskProgram &program, const MemorySystem &recorded);

@@ -65,7 +65,7 @@ private:
     void acquire(Thread &thread, uint32_t number);
     void release(Thread &thread, uint32_t number);
     void pass_lock(Thread &next, uint32_t number, uint64_t now);
-    void get_lock(Thread &thread, uint32_t number);
+    void get_lock(Thread &thread, uint32_t number, uint64_t asked);
 
     // ---------------------------------------------------------------- waits and regions
     void begin_wait(Thread &thread, Waits waits);

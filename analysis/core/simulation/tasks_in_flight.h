@@ -27,7 +27,7 @@ struct alignas(64) LiveTask { // one cache line of the host
     uint32_t foreign_ancestor = kNone; // nearest ancestor on another thread; set at its start
     int32_t untraced = 0; // ns of recording that remain to subtract from its work; below 0: to add
     uint32_t next_ready = kNone; // the next task in the list Thread::ready
-    uint32_t data_ns = 0; // recorded ns of its kernel's data that remain to subtract from its work
+    uint64_t data_ns = 0; // recorded ns of its kernel's data that remain to subtract from its work
     uint16_t depth = 0;
     Waits waits = Waits::kNo;
     bool inlined : 1 = false, started : 1 = false, untied : 1 = false, serial : 1 = false, implicit : 1 = false;

@@ -25,7 +25,10 @@ struct Terms {
             const double faster = (i < changes.speed.size() ? changes.speed[i] : 1.0) * machine.clock_ratio;
             factor_of_.push_back(faster == 1.0 ? kOne : whole(static_cast<double>(kOne) / faster));
         }
-        if (changes.min_ns) inclusive_ = inclusive_work(program);
+        if (!changes.min_ns) return;
+        inclusive_ = inclusive_work(program);
+        // A plain call would not wait for the tasks on which it depends.
+        for (const Dependence &pair : program.dependences) inclusive_[pair.after] = kNeverShort;
     }
 
     uint64_t scaled(uint64_t work_ns, uint32_t construct) const {
@@ -86,12 +89,13 @@ struct Terms {
 
 private:
     static constexpr uint64_t kOne = uint64_t{1} << 32;
+    static constexpr uint32_t kNeverShort = ~0u;
 
     const TaskProgram &program_;
     const bool creation_given_;
     const uint64_t recorded_contended_ns_;
     std::vector<uint64_t> factor_of_; // by construct: time on this machine per recorded time, 32.32 fixed point
-    std::vector<uint32_t> inclusive_; // inclusive_work(); empty without Changes::min_ns
+    std::vector<uint32_t> inclusive_; // inclusive_work(), or kNeverShort; empty without Changes::min_ns
     const bool all_inline_;
 };
 

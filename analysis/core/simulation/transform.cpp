@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bitset>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -158,11 +159,16 @@ TaskProgram refine(const TaskProgram &program, uint16_t construct, uint32_t n_pa
 }
 
 TaskProgram spread(const TaskProgram &program, uint16_t construct, uint32_t least, uint32_t n_parts) {
+    const std::unordered_set<uint32_t> dependent = dependent_tasks(program);
+    const auto creates_dependent = [&](Operation operation) {
+        return operation.kind() == OpKind::kCreate && dependent.contains(operation.task());
+    };
     std::vector<Operations> parts; // operations of the added tasks
     TaskProgram made = rewritten(program, [&](TaskProgram &changed, uint32_t task, Operations &operations) {
         std::vector<Replacement> rows;
         for_each_row(program, operations, construct, [&](size_t begin, size_t end, uint64_t n) {
-            if (n < least) return;
+            const std::span row(&operations[begin], end - begin);
+            if (n < least || std::ranges::any_of(row, creates_dependent)) return;
             Operations instead;
             size_t next = begin;
             uint64_t created = 0;

@@ -26,7 +26,8 @@ TaskProgram with_constructs(const TaskProgram &program, const std::vector<uint16
 TaskProgram refine(const TaskProgram &program, uint16_t construct, uint32_t n_parts);
 
 // Lets n_parts tasks create the tasks of `construct` that one task creates in a row, if these are `least` or more. The
-// new tasks wait for the tasks that they create.
+// new tasks wait for the tasks that they create. A row with a task that has dependences does not change, because depend
+// clauses order only tasks of one creator.
 TaskProgram spread(const TaskProgram &program, uint16_t construct, uint32_t least, uint32_t n_parts);
 
 // Removes all taskwaits and ends of taskgroups, except the last, from tasks of `construct`. Such tasks create tasks in
@@ -65,7 +66,7 @@ TaskProgram enlarge_chunks(const TaskProgram &program, uint16_t construct, uint3
 // recorded team. In a static loop, each thread takes one block of consecutive iterations or, with a chunk size, an
 // equal share of the work. In a dynamic or guided loop, the first free thread takes the next chunk. The iterations or
 // chunks that one thread executed in the recording are assumed to be equally long. Instances that do anything but work
-// do not change.
+// do not change. A team that was smaller than the largest recorded one does not grow.
 TaskProgram share_loops(const TaskProgram &program, uint32_t n_threads);
 
 // Places the outermost deferred tasks of `construct`, with their descendants: of n such tasks, the first n / n_domains
@@ -101,7 +102,8 @@ struct LoopShape {
 };
 std::map<uint16_t, LoopShape> loops_of(const TaskProgram &program);
 
-// Numbers of instances of worksharing loops. share_loops() changes shared instances, and does not change kept ones.
+// Numbers of instances of worksharing loops, except in teams that do not grow. share_loops() changes shared instances,
+// and does not change kept ones.
 struct LoopCounts {
     uint64_t n_shared = 0, n_kept = 0;
     uint64_t kept_ns = 0; // work in kept loops

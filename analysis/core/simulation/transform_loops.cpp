@@ -163,6 +163,17 @@ std::vector<uint64_t> shared_works(const TaskProgram &program, const Instance &i
     return works;
 }
 
+// True if the region's recorded team is smaller than another: the program has chosen its size, by a num_threads or an if
+// clause.
+bool keeps_team(const TaskProgram &program, const ProgramRegion &region) {
+    return region.team_size < program.n_threads;
+}
+
+// Returns the size of the region's team in a run on n_threads threads.
+uint32_t team_size_in(const TaskProgram &program, const ProgramRegion &region, uint32_t n_threads) {
+    return keeps_team(program, region) ? std::min(region.team_size, n_threads) : n_threads;
+}
+
 bool can_be_shared(const TaskProgram &program, const Instance &instance) {
     return instance.divisible && instance.parts.size() == program.regions[instance.region].implicit.size();
 }
@@ -172,6 +183,7 @@ bool can_be_shared(const TaskProgram &program, const Instance &instance) {
 LoopCounts count_loops(const TaskProgram &program) {
     LoopCounts counts;
     for_each_loop(program, [&](uint16_t, const Instance &instance) {
+        if (keeps_team(program, program.regions[instance.region])) return;
         const bool is_shared = can_be_shared(program, instance);
         (is_shared ? counts.n_shared : counts.n_kept)++;
         if (!is_shared) counts.kept_ns += instance.work_ns();
@@ -191,8 +203,9 @@ TaskProgram share_loops(const TaskProgram &program, uint32_t n_threads) {
     for_each_loop(program, [&](uint16_t construct, const Instance &instance) {
         if (!can_be_shared(program, instance)) return;
         const auto found = program.loop_kinds.find(construct);
-        const auto works = std::make_shared<const std::vector<uint64_t>>(shared_works(
-            program, instance, found == program.loop_kinds.end() ? format::kWorkLoop : found->second, n_threads));
+        const auto works = std::make_shared<const std::vector<uint64_t>>(
+            shared_works(program, instance, found == program.loop_kinds.end() ? format::kWorkLoop : found->second,
+                         team_size_in(program, program.regions[instance.region], n_threads)));
         for (uint32_t i = 0; i < instance.parts.size(); i++) shares[instance.parts[i].begin] = {works, i};
         has_loops[instance.region] = true;
     });
@@ -227,7 +240,8 @@ TaskProgram share_loops(const TaskProgram &program, uint32_t n_threads) {
     });
     for (size_t number = 0; number < program.regions.size(); number++) {
         const std::vector<uint32_t> &recorded = program.regions[number].implicit;
-        for (auto thread = static_cast<uint32_t>(recorded.size()); has_loops[number] && thread < n_threads; thread++) {
+        const uint32_t n = has_loops[number] ? team_size_in(program, program.regions[number], n_threads) : 0;
+        for (auto thread = static_cast<uint32_t>(recorded.size()); thread < n; thread++) {
             const auto task = static_cast<uint32_t>(made.tasks.size());
             made.tasks.push_back(program.tasks[recorded.back()]);
             append(made, task, operations_in(recorded.back(), thread, true));

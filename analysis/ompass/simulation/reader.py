@@ -80,7 +80,7 @@ class SimulationOptions:
     seed: int = 1
     speed: Mapping[int, float] = field(default_factory=dict)  # speed-up by construct
     max_depth: int = 0  # deeper tasks run inside their creator; 0: no limit
-    min_ns: int = 0  # tasks with less work run inside their creator
+    min_ns: int = 0  # tasks with less work run inside their creator, unless they depend on others
     serial_below: bool = False  # True: such tasks are plain calls of a serial function
     untied: bool = False
     untraced_task_ns: int = 0

@@ -64,7 +64,12 @@ def simulation_report(simulation: Simulation) -> Report:
             },
             "runs": [_record(prediction) for prediction in simulation.predictions],
             "refused": [
-                {"threads": one.threads, "reason": one.doubt.reason, "doubt_ns": round(one.doubt.ns)}
+                {
+                    "policy": one.policy,
+                    "threads": one.threads,
+                    "reason": one.doubt.reason,
+                    "doubt_ns": round(one.doubt.ns),
+                }
                 for one in simulation.refusals
             ],
             "notes": simulation.notes,
@@ -73,14 +78,16 @@ def simulation_report(simulation: Simulation) -> Report:
 
 
 def _refusals(simulation: Simulation) -> Iterator[str]:
-    """Yields a sentence for each reason of a refusal."""
-    threads: dict[str, list[int]] = {}
+    """Yields a sentence for each policy and reason of a refusal; names the policies if there are several."""
+    threads: dict[tuple[str, str, str], list[int]] = {}
     for one in simulation.refusals:
-        threads.setdefault(one.doubt.reason, []).append(one.threads)
-    for reason, numbers in threads.items():
+        how = "Doubtful" if simulation.is_made(one) else "Not predicted"
+        threads.setdefault((how, one.policy, one.doubt.reason), []).append(one.threads)
+    policies = {one.policy for one in (*simulation.refusals, *simulation.predictions)}
+    for (how, policy, reason), numbers in threads.items():
         word = "thread" if numbers == [1] else "threads"
-        how = "Doubtful" if simulation.are_made(numbers) else "Not predicted"
-        yield f"{how} for {', '.join(map(str, numbers))} {word}, because {reason}."
+        under = f" under {policy}" if len(policies) > 1 else ""
+        yield f"{how} for {', '.join(map(str, numbers))} {word}{under}, because {reason}."
 
 
 def _table(simulation: Simulation) -> Table:

@@ -67,8 +67,9 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A number of threads that the trace cannot predict."""
+    """A run that the trace cannot predict."""
 
+    policy: str
     threads: int
     doubt: Doubt
 
@@ -82,12 +83,13 @@ class Simulation:
     machine: Machine
     seed: int
     predictions: tuple[Prediction, ...]
-    refusals: tuple[Refusal, ...]  # numbers of threads without predictions, or with doubtful ones
+    refusals: tuple[Refusal, ...]  # runs without predictions, or with doubtful ones
     notes: tuple[str, ...]  # on the limits of the model
 
-    def are_made(self, numbers: Sequence[int]) -> bool:
-        """True if there are predictions for these numbers of threads."""
-        return set(numbers) <= {one.threads for one in self.predictions}
+    def is_made(self, refusal: Refusal) -> bool:
+        """True if there is a prediction nevertheless."""
+        run = (refusal.policy, refusal.threads)
+        return run in {(one.policy, one.threads) for one in self.predictions}
 
 
 def simulate(
@@ -118,10 +120,10 @@ def simulate(
     machine = machine or read_machine()
     for policy in policies:
         check_policy(policy)
-    for n in threads:
-        machine.check_threads(n)
     program = program or read_task_program(path)
     threads = threads or (program.n_threads,)
+    for n in threads:
+        machine.check_threads(n)
     topology = machine.topology or recorded_topology(path)
     memory = DeclaredData.of(path, program)
     if memory and any(memory.system(machine, n) is None for n in threads):
@@ -136,20 +138,20 @@ def simulate(
     if taskgraph:
         program, replays = _with_replays(program)
     found: list[Prediction] = []
-    refused: dict[int, Refusal] = {}
+    refused: list[Refusal] = []
     with _prepared(record, path, machine, policies, threads, seed) if record else contextlib.nullcontext():
         for policy, n in itertools.product(policies, threads):
             progress(f"simulating {policy} on {plural(n, 'thread')}")
             run = predict(program, machine, policy, n, options, untraced=untraced, memory=memory)
             doubt = refusal(program, n, run) or (unfit if n != program.n_threads else None)
             if doubt:
-                refused[n] = Refusal(n, doubt)
+                refused.append(Refusal(policy, n, doubt))
                 if not anyway:
                     continue
             distances = reuse_of(log, topology, n) if log is not None else None
             found.append(Prediction(policy, n, run, 0, distances))
         if not found:
-            doubt = next(iter(refused.values())).doubt
+            doubt = refused[0].doubt
             raise NothingToShowError(
                 f"{path} does not predict {plural(threads[0], 'thread')}", doubt.reason, doubt.cure
             )
@@ -161,7 +163,7 @@ def simulate(
         machine,
         seed,
         tuple(found),
-        tuple(refused.values()),
+        tuple(refused),
         notes_on(program, [one.run for one in found], any(n != program.n_threads for n in threads))
         + replays
         + ((f"This prediction is doubtful, because {unfit.reason}.",) if unfit else ()),
