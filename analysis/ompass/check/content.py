@@ -51,7 +51,7 @@ class Measured:
 def measured(recorded: RecordedRun, by_process: bool) -> Measured:
     """Returns the figures of a run or job.
 
-    `by_process`: the time is that of the process, from its start to its end; else, it is the recorded time.
+    `by_process`: True for the time of the process, from its start to its end; False for the recorded time.
     """
     runs = [open_run(directory) for directory in recorded.directories]
     return _figures(runs, recorded if by_process else None)

@@ -231,8 +231,8 @@ class Facts:
     def system_calls_ns(self) -> float:
         """Returns the least time in system calls of the program's work, without page faults; 0 if unknown.
 
-        The system time of a thread in a region includes that of waits. These took no more than the time that
-        the thread ran outside of work. The clock's error is subtracted.
+        A thread also calls the system while it waits, for at most the time that it ran outside of work. This
+        time and the clock's error are subtracted.
         """
         return sum(map(_system_calls_ns, self.run.regions)) if knows_switches(self.run) else 0.0
 

@@ -196,7 +196,7 @@ class Offloads:
         code = code_between(self._path, begin, offset)
         name = self._stubs.get(_stub_of(code[-5:], offset), "")
         if name and not _LAUNCH.fullmatch(name):
-            return 0, 0  # the arguments are those of an earlier call
+            return 0, 0  # the code before this call has the arguments of an earlier one
         place = code.rfind(_R8)
         if place < 0 or place + 7 > len(code):
             return 0, 0

@@ -15,9 +15,8 @@ namespace ompass::run_directory {
 // the reason and returns an empty string.
 std::string create(const Options &options);
 
-// Makes a new directory, whose name is that of `path`, then `infix`, then the first unused number from `first` on. A
-// final ".ompass" stays at the end. Returns the path of the directory; on failure an empty string, with the reason in
-// errno.
+// Makes a new directory. Its name is `path`, `infix` and the first unused number from `first` on; a final ".ompass"
+// stays at the end. Returns the path of the directory; on failure an empty string, with the reason in errno.
 std::string make_numbered(const std::string &path, const char *infix, unsigned first);
 
 // Writes meta.json, the description of the run and the machine.
