@@ -83,7 +83,7 @@ def _refusals(simulation: Simulation) -> Iterator[str]:
     for one in simulation.refusals:
         how = "Doubtful" if simulation.is_made(one) else "Not predicted"
         threads.setdefault((how, one.policy, one.doubt.reason), []).append(one.threads)
-    policies = {one.policy for one in (*simulation.refusals, *simulation.predictions)}
+    policies = {one.policy for one in simulation.refusals} | {one.policy for one in simulation.predictions}
     for (how, policy, reason), numbers in threads.items():
         word = "thread" if numbers == [1] else "threads"
         under = f" under {policy}" if len(policies) > 1 else ""
