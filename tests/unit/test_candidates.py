@@ -204,7 +204,7 @@ def test_tied_tasks_are_tried_untied(n_untied: int, found: bool, monkeypatch: py
 def test_tasks_with_long_creations_share_data_instead_of_being_merged(
     create_us: int, n_divisible: int, found: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    properties = {
+    properties: dict[str, Any] = {
         "create_ns": create_us * 1000,
         "n_divisible": n_divisible,
         "divisible_ns": 10,
