@@ -54,13 +54,6 @@ def scheduled(
     return int(found[1]) if found else 0, finished.stderr
 
 
-@MODES
-def test_special_addresses_depend_as_in_the_runtime(
-    mode: dict[str, str], default_toolchain: Toolchain
-) -> None:
-    assert scheduled("ext/newer_compiler.c", default_toolchain, "addresses", mode=mode)[0] == 23
-
-
 @TOOLCHAIN
 @MODES
 def test_a_thread_of_the_team_runs_each_task_for_the_pool(name: str, mode: dict[str, str]) -> None:

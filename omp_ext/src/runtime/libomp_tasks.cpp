@@ -166,20 +166,17 @@ bool take_event(const void *event, Detached &detached) {
 
 // ---------------------------------------------------------------- dependences
 
-// Translates the compiler's dependences. As in libomp, the address -1 is all memory, and a null pointer is no dependence.
 void append(ShortList<Dependence> &list, int32_t n, const BlockDependence *dependences) {
     for (int32_t i = 0; i < n; i++) {
         const uint8_t flags = dependences[i].flags;
-        const auto address = static_cast<uintptr_t>(dependences[i].address);
-        if (flags & 0x80 || address == UINTPTR_MAX || (flags == 3 && address == 0)) {
+        if (flags & 0x80 || (flags == 3 && dependences[i].address == 0)) {
             list.add({nullptr, DependenceKind::kInOut});
             continue;
         }
-        if (address == 0) continue;
         const DependenceKind kind = flags & 8   ? DependenceKind::kInOutSet
                                     : flags & 6 ? DependenceKind::kInOut
                                                 : DependenceKind::kIn;
-        list.add({reinterpret_cast<const void *>(address), kind});
+        list.add({reinterpret_cast<const void *>(dependences[i].address), kind});
     }
 }
 

@@ -61,15 +61,13 @@ size_t page_bytes() {
     return bytes;
 }
 
-// Reads a number of bytes: "16M", "64 kB". `unit`: the unit of a number without one. Returns 0 for anything else.
+// Reads a number of bytes: "16M", "64 k". `unit`: the unit of a number without one. Returns 0 for anything else.
 size_t parse_bytes(const char *text, char unit) {
     char *end = nullptr;
     const unsigned long long number = strtoull(text, &end, 10);
     if (end == text) return 0;
     while (*end == ' ') end++;
     if (*end) unit = *end++;
-    if (toupper(static_cast<unsigned char>(unit)) != 'B' && toupper(static_cast<unsigned char>(*end)) == 'B') end++;
-    while (*end == ' ') end++;
     const char *const units = "BKMG", *found = strchr(units, toupper(static_cast<unsigned char>(unit)));
     if (*end || !found) return 0;
     const auto shift = 10 * static_cast<unsigned>(found - units);

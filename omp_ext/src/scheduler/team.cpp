@@ -216,7 +216,6 @@ void forget_teams() {
     teams.store(nullptr, std::memory_order_relaxed);
     for (std::atomic<Team *> &bucket : buckets) bucket.store(nullptr, std::memory_order_relaxed);
     idle_teams = nullptr;
-    ::new (&teams_lock) SpinLock; // another thread of the parent may have held it
     forget_stacks();
     last_team = nullptr; // only one thread remains
     this_worker = nullptr;

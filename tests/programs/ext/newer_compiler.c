@@ -5,12 +5,10 @@
  *   transparent  tasks after a transparent task wait for its children, which wait for tasks before it; some transparent
  *                tasks are undeferred, chunks of a taskloop, or children of transparent tasks
  *   later        tasks with a flag that no compiler sets today
- *   addresses    a dependence on the address -1 is one on all memory; a dependence on a null pointer is none
  */
 #include <omp.h>
 #include <stdint.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../facts.h"
 
@@ -164,45 +162,6 @@ static void run_transparent(int way) {
     __kmpc_omp_taskwait(&location, this_thread());
 }
 
-static long n_before, is_passed; // of the tasks before a dependence on all memory; set behind a null pointer
-
-static int32_t first_task(int32_t thread, void *task) {
-    (void)thread, (void)task;
-    count_task();
-    usleep(1000);
-    add_long(&n_before, 1);
-    return 0;
-}
-static int32_t all_memory_task(int32_t thread, void *task) {
-    (void)thread, (void)task;
-    count_task();
-    REQUIRE(load_long(&n_before) == 20);
-    return 0;
-}
-static int32_t waiting_task(int32_t thread, void *task) {
-    (void)thread, (void)task;
-    count_task();
-    for (int i = 0; i < 5000 && !load_long(&is_passed); i++) usleep(1000);
-    REQUIRE(load_long(&is_passed));
-    return 0;
-}
-static int32_t passing_task(int32_t thread, void *task) {
-    (void)thread, (void)task;
-    count_task();
-    add_long(&is_passed, 1);
-    return 0;
-}
-
-static void run_addresses(void) {
-    static long data[20];
-    for (long i = 0; i < 20; i++) submit_dependent(first_task, TIED, i, &data[i], INOUT);
-    submit_dependent(all_memory_task, TIED, 20, (void *)-1, INOUT);
-    __kmpc_omp_taskwait(&location, this_thread());
-    submit_dependent(waiting_task, TIED, 21, data, INOUT);
-    submit_dependent(passing_task, TIED, 22, NULL, IN);
-    __kmpc_omp_taskwait(&location, this_thread());
-}
-
 int main(int argc, char **argv) {
     const char *clause = argc > 1 ? argv[1] : "";
 #pragma omp parallel
@@ -213,12 +172,10 @@ int main(int argc, char **argv) {
         const int32_t flags = TIED | (strcmp(clause, "pool") == 0 ? POOL : LATER);
         if (strcmp(clause, "transparent") == 0)
             for (int way = 0; way < 4; way++) run_transparent(way);
-        else if (strcmp(clause, "addresses") == 0)
-            run_addresses();
         else
             for (long i = 0; i < 1000; i++) submit(parent, flags, i);
         __kmpc_omp_taskwait(&location, this_thread());
-        REQUIRE(strcmp(clause, "transparent") == 0 || strcmp(clause, "addresses") == 0 || children == 1000);
+        REQUIRE(strcmp(clause, "transparent") == 0 || children == 1000);
     }
     print_facts();
     return 0;
