@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that change settings of the runtime's current task, which children inherit, and omp_in_final. A light task
-// gets a proxy task before the program changes a setting; its flag kFinal answers omp_in_final.
+// Functions that change settings of the runtime's current task, which children inherit, and functions that ask about
+// the current task. A light task gets a proxy task before the program changes a setting; the library answers questions
+// about it.
 #include "runtime/libomp_abi.h"
 #include "scheduler/team.h"
 
@@ -27,13 +28,17 @@ OMP_EXT_SETTING(omp_set_schedule_, (int *kind, int *chunk), (kind, chunk))
 OMP_EXT_SETTING(omp_set_default_device, (int device), (device))
 OMP_EXT_SETTING(omp_set_default_device_, (int *device), (device))
 
-#define OMP_EXT_IN_FINAL(name)                                                                                         \
+// Functions that ask about the current task. `light` is the answer for a light task, `none` the answer if the runtime
+// lacks the function.
+#define OMP_EXT_QUESTION(name, light, none)                                                                            \
     OMP_EXT_HOOK(int, name, (), ()) {                                                                                  \
-        const Worker *worker = this_worker;                                                                            \
-        if (worker && is_light(*worker->current)) return (worker->current->flags & kFinal) != 0;                       \
-        return real_##name()();                                                                                        \
+        const Task *task = this_worker ? this_worker->current : nullptr;                                               \
+        if (task && is_light(*task)) return light;                                                                     \
+        return real_##name() ? real_##name()() : none;                                                                 \
     }
-OMP_EXT_IN_FINAL(omp_in_final)
-OMP_EXT_IN_FINAL(omp_in_final_)
+OMP_EXT_QUESTION(omp_in_final, (task->flags & kFinal) != 0, 0)
+OMP_EXT_QUESTION(omp_in_final_, (task->flags & kFinal) != 0, 0)
+OMP_EXT_QUESTION(omp_in_explicit_task, 1, task && !(task->flags & kImplicitTask))
+OMP_EXT_QUESTION(omp_in_explicit_task_, 1, task && !(task->flags & kImplicitTask))
 
 } // namespace omp_ext
