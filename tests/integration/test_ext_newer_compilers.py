@@ -75,6 +75,12 @@ def test_siblings_wait_for_children_of_transparent_tasks(
     )
 
 
+@TOOLCHAIN
+@MODES
+def test_address_minus_one_is_all_memory_and_a_null_pointer_is_none(name: str, mode: dict[str, str]) -> None:
+    scheduled("ext/newer_compiler.c", toolchain_named(name), "memory", mode=mode)
+
+
 @MODES
 @pytest.mark.parametrize("name", ["clang-23"])
 def test_clauses_of_a_compiler_that_knows_them_keep_their_meaning(name: str, mode: dict[str, str]) -> None:

@@ -169,10 +169,11 @@ bool take_event(const void *event, Detached &detached) {
 void append(ShortList<Dependence> &list, int32_t n, const BlockDependence *dependences) {
     for (int32_t i = 0; i < n; i++) {
         const uint8_t flags = dependences[i].flags;
-        if (flags & 0x80 || (flags == 3 && dependences[i].address == 0)) {
+        if (flags & 0x80 || dependences[i].address == -1) {
             list.add({nullptr, DependenceKind::kInOut});
             continue;
         }
+        if (dependences[i].address == 0) continue;
         const DependenceKind kind = flags & 8   ? DependenceKind::kInOutSet
                                     : flags & 6 ? DependenceKind::kInOut
                                                 : DependenceKind::kIn;
@@ -611,6 +612,7 @@ void submit_dependent(Worker &worker, Task &task, int32_t n, const BlockDependen
     prepare(task);
     if (!must_enter(worker, task)) return hold_independent(worker, task);
     const ShortList<Dependence> list = list_of(n, first, n_more, more);
+    if (list.size() == 0) return hold(worker, task);
     hold_dependent(worker, task, list.begin(), list.size());
 }
 
