@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include "placement/placement.h"
 
@@ -255,6 +256,20 @@ TEST_F(Memory, with_a_wrong_address_has_no_domain) {
     EXPECT_EQ(likely(reinterpret_cast<void *>(1), SIZE_MAX - 1), -1);
     EXPECT_EQ(placement->domain_holding_most({nullptr, 0}), -1);
     EXPECT_EQ(placement->domain_holding_most({reinterpret_cast<void *>(UINTPTR_MAX - 10), 100}), -1);
+}
+
+TEST(MemoryOfManyDomains, belongs_to_the_last_one_if_that_holds_most) {
+    constexpr size_t kDomains = 100;
+    const Topology many = read_topology({Level::kUsual, 0, "pack:100 numa:1 core:1 pu:1"}, {});
+    ASSERT_EQ(many.domains.size(), kDomains);
+    const auto placement = std::make_unique<Placement>(many);
+    char *memory = static_cast<char *>(placement->allocate(2 * kDomains * kPage, kDomains - 1));
+    for (size_t i = 0; i < kDomains; i++) placement->move(memory + i * kPage, kPage, static_cast<int>(i));
+    EXPECT_EQ(placement->domain_holding_most({memory, 2 * kDomains * kPage}), kDomains - 1);
+    std::vector<ByteRange> pages;
+    for (size_t i = 0; i < 2 * kDomains; i++) pages.push_back({memory + i * kPage, kPage});
+    EXPECT_EQ(placement->likely_domain(pages.data(), pages.size()), kDomains - 1);
+    EXPECT_TRUE(placement->free(memory));
 }
 
 TEST(MemoryOfOneDomain, is_all_in_that_domain) {

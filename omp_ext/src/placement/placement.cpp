@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <vector>
 
 #include "options.h"
 #include "placement/hwloc_library.h"
@@ -33,34 +34,21 @@ uint32_t now_s() {
     return static_cast<uint32_t>(now.tv_sec);
 }
 
-// Counts bytes by domain, for the first kCapacity domains. If there are more, none is likely to hold most bytes.
 class BytesByDomain {
 public:
+    explicit BytesByDomain(size_t n_domains) : bytes_(n_domains) {}
+
     void add(int domain, uint64_t bytes) {
-        if (domain < 0) return;
-        size_t i = 0;
-        while (i < n_ && shares_[i].domain != domain) i++;
-        if (i == kCapacity) return;
-        if (i == n_) shares_[n_++] = {domain, 0};
-        shares_[i].bytes += bytes;
+        if (domain >= 0) bytes_[static_cast<size_t>(domain)] += bytes;
     }
     // Returns the domain with the most bytes, on a tie the lowest; -1 if there are no bytes.
     int most() const {
-        const Share *most = nullptr;
-        for (const Share *share = shares_; share < shares_ + n_; share++)
-            if (!most || share->bytes > most->bytes || (share->bytes == most->bytes && share->domain < most->domain))
-                most = share;
-        return most ? most->domain : -1;
+        const auto most = std::max_element(bytes_.begin(), bytes_.end());
+        return most != bytes_.end() && *most > 0 ? static_cast<int>(most - bytes_.begin()) : -1;
     }
 
 private:
-    struct Share {
-        int domain;
-        uint64_t bytes;
-    };
-    static constexpr size_t kCapacity = 64;
-    Share shares_[kCapacity]; // the first n_ are set
-    size_t n_ = 0;
+    std::vector<uint64_t> bytes_;
 };
 
 } // namespace
@@ -240,7 +228,7 @@ int Placement::domain_holding_most(ByteRange range) {
     if (range.size_bytes == 0 || end < begin) return -1;
     const uintptr_t first = begin >> page_shift_, n_pages = ((end - 1) >> page_shift_) - first + 1;
     const uintptr_t n_pages_each = (n_pages - 1) / kMaxPagesAsked + 1;
-    BytesByDomain bytes_by_domain;
+    BytesByDomain bytes_by_domain(topology_.domains.size());
     uintptr_t addresses[kPagesPerQuestion + 1]; // one more for the end of the last page
     int domains[kPagesPerQuestion];
     for (uintptr_t page = 0; page < n_pages;) {
@@ -256,7 +244,7 @@ int Placement::domain_holding_most(ByteRange range) {
 
 int Placement::likely_domain(const ByteRange *ranges, size_t n_ranges) {
     if (topology_.domains.size() == 1) return 0;
-    BytesByDomain bytes_by_domain;
+    BytesByDomain bytes_by_domain(topology_.domains.size());
     const uint32_t now = now_s();
     for (size_t r = 0; r < n_ranges; r++) {
         const uintptr_t begin = reinterpret_cast<uintptr_t>(ranges[r].address);
