@@ -120,6 +120,26 @@ def test_a_wrong_value_is_reported_in_one_line(
     assert sum(told in line for line in finished.stderr.splitlines()) == 1, finished.stderr
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "kib"),
+    [
+        ("KMP_STACKSIZE", "64MB", 65536),
+        ("KMP_STACKSIZE", "128 kb ", 128),
+        ("OMP_STACKSIZE", "128 ", 128),
+        ("OMP_STACKSIZE", "64 M B", 4096),  # the runtime does not accept this value either
+        ("OMP_EXT_STACKSIZE", "131072b", 128),
+    ],
+)
+def test_stacks_have_the_size_that_the_runtime_reads(
+    default_toolchain: Toolchain, variable: str, value: str, kib: int
+) -> None:
+    program = compile_with_ext("ext_api/calls.c", default_toolchain)
+    settings = {**EXACTLY, "OMP_NUM_THREADS": "2", "OMP_EXT_DOMAINS": "2", "OMP_EXT_DISPLAY": "1"}
+    finished = run(program, default_toolchain, {**settings, variable: value})
+    assert finished.returncode == 0, finished.stderr
+    assert f"step aside: {kib} KiB each" in finished.stderr
+
+
 def test_a_missing_hwloc_is_reported_in_one_sentence(default_toolchain: Toolchain, tmp_path: Path) -> None:
     program = compile_with_ext("ext_api/calls.c", default_toolchain)
     # The loader first finds a library of hwloc's name that is not hwloc.

@@ -61,16 +61,22 @@ size_t page_bytes() {
     return bytes;
 }
 
-// Reads a number of bytes: "16M", "64 k". `unit`: the unit of a number without one. Returns 0 for anything else.
+// Reads a number of bytes as the runtime does: "16M", "64 kb ". `unit`: the unit of a number without one, B or K.
+// Returns 0 for anything else.
 size_t parse_bytes(const char *text, char unit) {
+    static constexpr char kUnits[] = "BKMG", kBlanks[] = " \t";
+    const auto upper = [](char c) { return static_cast<char>(toupper(static_cast<unsigned char>(c))); };
     char *end = nullptr;
     const unsigned long long number = strtoull(text, &end, 10);
     if (end == text) return 0;
-    while (*end == ' ') end++;
-    if (*end) unit = *end++;
-    const char *const units = "BKMG", *found = strchr(units, toupper(static_cast<unsigned char>(unit)));
-    if (*end || !found) return 0;
-    const auto shift = 10 * static_cast<unsigned>(found - units);
+    end += strspn(end, kBlanks);
+    if (*end && strchr(kUnits, upper(*end))) {
+        unit = upper(*end++);
+        if (unit != 'B' && upper(*end) == 'B') end++;
+        end += strspn(end, kBlanks);
+    }
+    if (*end) return 0;
+    const auto shift = 10 * static_cast<unsigned>(strchr(kUnits, unit) - kUnits);
     return number <= kMostBytes >> shift ? number << shift : 0;
 }
 
