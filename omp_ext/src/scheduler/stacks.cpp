@@ -46,7 +46,8 @@ namespace {
 
 constexpr size_t kUsualBytes = size_t{4} << 20; // the runtime's default
 constexpr size_t kLeastBytes = size_t{64} << 10; // more than kKeptBytes
-// Each stack takes up to two mappings; a process usually may have 65,530.
+// Limit of all stacks that the process has made, used or idle. Each takes up to two mappings; a process usually may have
+// 65,530.
 constexpr int kMaxStacks = 20'000;
 constexpr size_t kSlabBytes = size_t{64} << 20, kMostPerSlab = 16; // bytes and stacks mapped at once
 constexpr int kManyStacks = 1024; // a thread with this many stacks in use trims when its region ends
