@@ -410,6 +410,14 @@ def test_a_process_may_end_while_tasks_are_suspended(how: str, toolchain: Toolch
     assert finished.returncode == (7 if how == "exit" else 0), finished.stdout + finished.stderr
 
 
+@pytest.mark.parametrize("what", ["locks", "teams"])
+def test_a_process_may_fork_while_other_threads_run_regions(what: str, default_toolchain: Toolchain) -> None:
+    program = compile_with_ext("ext/fork_beside_regions.c", default_toolchain)
+    settings = {"OMP_NUM_THREADS": "2", "OMP_EXT_DOMAINS": "2"}
+    finished = run([str(program), what], default_toolchain, settings)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+
+
 @pytest.mark.parametrize("construct", ["barrier", "points", "for", "sections", "taskgroup", "end"])
 def test_threads_leave_a_cancelled_construct(construct: str, toolchain: Toolchain) -> None:
     if construct in (("for", "sections") if toolchain.name.startswith("gcc") else ("end",)):

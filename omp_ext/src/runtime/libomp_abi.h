@@ -129,6 +129,11 @@ inline Task *task_of(const void *block) {
 // Notes that tasks may wait for tasks other than their children.
 void note_other_waits();
 
+// Forget all events of detachable tasks, and the gates of all locks, in the child of a fork. Another thread of the
+// parent may have held a spin lock, or may have been writing one of these tables.
+void forget_events();
+void forget_gates();
+
 // Returns the runtime's number of the calling thread. Compilers pass the number that a function read when it began; an
 // untied task may have moved to another thread since.
 int32_t number_of_this_thread(int32_t passed);

@@ -105,25 +105,22 @@ struct Turn final : Awaited {
 };
 
 SpinLock gates_lock;
+std::unordered_map<const void *, Gate *> *gates = nullptr; // under gates_lock; null: there are no gates
 std::atomic<int> n_gates{0};
-
-std::unordered_map<const void *, Gate *> &gates() { // under gates_lock
-    static auto *map = new std::unordered_map<const void *, Gate *>;
-    return *map;
-}
 
 Gate *find_gate(const void *address) {
     if (n_gates.load(std::memory_order_relaxed) == 0) return nullptr;
     gates_lock.lock();
-    const auto found = gates().find(address);
-    Gate *gate = found != gates().end() ? found->second : nullptr;
+    const auto found = gates->find(address);
+    Gate *gate = found != gates->end() ? found->second : nullptr;
     gates_lock.unlock();
     return gate;
 }
 
 Gate &gate_of(const void *address) {
     gates_lock.lock();
-    Gate *&gate = gates()[address];
+    if (!gates) gates = new std::unordered_map<const void *, Gate *>;
+    Gate *&gate = (*gates)[address];
     if (!gate) {
         gate = new Gate;
         note_other_waits();
@@ -168,6 +165,12 @@ void leave(const void *address) {
 const char unnamed_critical = 0; // its address identifies the unnamed critical section of gcc
 
 } // namespace
+
+void abi::forget_gates() {
+    gates = nullptr;
+    n_gates.store(0, std::memory_order_relaxed);
+    gates_lock.unlock();
+}
 
 OMP_EXT_HOOK(void, __kmpc_critical, (void *location, int32_t thread, void *name), (location, thread, name)) {
     enter(name);

@@ -203,6 +203,8 @@ void set_targets(bool to_ours) {
 void after_fork_in_child() {
     pthread_mutex_init(&lock, nullptr);
     forget_teams();
+    forget_events();
+    forget_gates();
 }
 
 void decide() {

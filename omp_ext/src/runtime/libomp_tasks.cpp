@@ -138,27 +138,28 @@ struct Detached {
 };
 
 SpinLock events_lock;
-// Never destroyed: events may be fulfilled while the process ends.
-std::unordered_map<const void *, Detached> &events() {
-    static auto *map = new std::unordered_map<const void *, Detached>;
-    return *map;
-}
+// Under events_lock. Never destroyed: events may be fulfilled while the process ends. Null: there was no event.
+std::unordered_map<const void *, Detached> *events = nullptr;
 
 void note_event(const void *event, Task &task, Team &team) {
     task.is_half_complete = false;
     note_other_waits();
     events_lock.lock();
-    events()[event] = {&task, &team};
+    if (!events) events = new std::unordered_map<const void *, Detached>;
+    (*events)[event] = {&task, &team};
     events_lock.unlock();
 }
 
 bool take_event(const void *event, Detached &detached) {
     events_lock.lock();
-    const auto found = events().find(event);
-    const bool is_known = found != events().end();
-    if (is_known) {
-        detached = found->second;
-        events().erase(found);
+    bool is_known = false;
+    if (events) {
+        const auto found = events->find(event);
+        is_known = found != events->end();
+        if (is_known) {
+            detached = found->second;
+            events->erase(found);
+        }
     }
     events_lock.unlock();
     return is_known;
@@ -166,6 +167,7 @@ bool take_event(const void *event, Detached &detached) {
 
 // ---------------------------------------------------------------- dependences
 
+// Compilers mark all memory by a flag or by address -1. Like the runtime, skips other null addresses.
 void append(ShortList<Dependence> &list, int32_t n, const BlockDependence *dependences) {
     for (int32_t i = 0; i < n; i++) {
         const uint8_t flags = dependences[i].flags;
@@ -189,6 +191,11 @@ ShortList<Dependence> list_of(int32_t n, const BlockDependence *first, int32_t n
 }
 
 } // namespace
+
+void forget_events() {
+    events = nullptr;
+    events_lock.unlock();
+}
 
 int32_t number_of_this_thread(int32_t passed) {
     const Worker *worker = present_worker();

@@ -216,6 +216,7 @@ void forget_teams() {
     teams.store(nullptr, std::memory_order_relaxed);
     for (std::atomic<Team *> &bucket : buckets) bucket.store(nullptr, std::memory_order_relaxed);
     idle_teams = nullptr;
+    teams_lock.unlock(); // a thread that the child lacks may have held it
     forget_stacks();
     last_team = nullptr; // only one thread remains
     this_worker = nullptr;
