@@ -136,6 +136,22 @@ def test_tasks_that_nothing_announced_do_not_hang(threads: int, toolchain: Toolc
     assert "tasks: 200 created, 200 run" in finished.stderr
 
 
+def test_regions_beside_tasks_that_nothing_announced_do_not_hang(default_toolchain: Toolchain) -> None:
+    program = compile_source("ext/unreferenced.c", default_toolchain)
+    settings = {"LD_PRELOAD": str(ext_library()), "OMP_EXT_SCHEDULE": "1", "OMP_NUM_THREADS": "16"}
+    for _ in range(10):
+        finished = run([str(program), "beside"], default_toolchain, settings)
+        assert finished.returncode == 0, finished.stdout + finished.stderr
+
+
+def test_a_region_may_ask_for_placement_before_all_its_threads_begin(default_toolchain: Toolchain) -> None:
+    program = compile_source("ext/late_placement.c", default_toolchain)
+    settings = {"LD_PRELOAD": str(ext_library()), "KMP_BLOCKTIME": "0", "OMP_NUM_THREADS": "16"}
+    for _ in range(3):
+        finished = run([str(program)], default_toolchain, settings)
+        assert finished.returncode == 0, finished.stdout + finished.stderr
+
+
 SIZES = pytest.mark.parametrize(("threads", "domains"), [(2, 2), (4, 2), (4, 4), (8, 4)])
 NONE_ELSEWHERE = "outside 0, rescued 0\n"
 

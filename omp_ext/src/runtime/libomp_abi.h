@@ -99,9 +99,9 @@ inline std::atomic<bool> task_creation_is_noted{false};
 inline void note_task_creation() {
     if (__builtin_expect(!task_creation_is_noted.load(std::memory_order_relaxed), 0)) note_first_task_creation();
 }
-// Makes may_create_tasks true if tasks were noted. Called by the thread that begins a region; has no effect inside
-// another region. All threads of a region must get the same answer, because those that join the scheduler wait for the
-// others.
+// Makes may_create_tasks true if tasks were noted. Called by the thread that begins a region. All threads of a region
+// must get the same answer, because those that join the scheduler wait for the others. So this has no effect inside
+// another region, or if several threads begin regions of their own.
 void adopt_noted_tasks();
 
 // Settings of the runtime, read once.

@@ -43,8 +43,10 @@ namespace {
 enum State { kUnresolved, kLeftAlone, kActive };
 
 std::atomic<int> state{kUnresolved};
-enum Tasks { kNone, kNoted, kMayCome };
+enum Tasks { kNone, kNoted, kMayCome, kSeveralRoots = 4 }; // the last one: a flag of the others
 std::atomic<int> tasks{kNone};
+std::atomic<bool> has_root{false}; // a thread outside of regions has begun one
+thread_local bool is_known_root __attribute__((tls_model("initial-exec"))) = false;
 std::atomic<bool> other_waits_may_come{false};
 bool runtime_is_known;
 bool handles_forks;
@@ -301,16 +303,20 @@ void end_for_lack_of(const char *name) {
 
 bool is_in_runtime(const void *code) { return runtime_code.holds(code); }
 
-bool may_create_tasks() { return tasks.load(std::memory_order_relaxed) == kMayCome; }
+bool may_create_tasks() { return (tasks.load(std::memory_order_relaxed) & kMayCome) != 0; }
 void note_first_task_creation() {
     int none = kNone;
     tasks.compare_exchange_strong(none, kNoted, std::memory_order_relaxed);
     task_creation_is_noted.store(true, std::memory_order_relaxed);
 }
 void adopt_noted_tasks() {
+    const int now = tasks.load(std::memory_order_relaxed);
     // Inside a region, some of its threads may already have called may_create_tasks(), and others not.
-    if (tasks.load(std::memory_order_relaxed) == kNoted && omp_get_level() == 0)
-        tasks.store(kMayCome, std::memory_order_relaxed);
+    if ((now & kMayCome) || (is_known_root && now != kNoted) || omp_get_level() != 0) return;
+    if (!std::exchange(is_known_root, true) && has_root.exchange(true, std::memory_order_relaxed))
+        tasks.fetch_or(kSeveralRoots, std::memory_order_relaxed);
+    int noted = kNoted; // fails if another root may be in a region
+    tasks.compare_exchange_strong(noted, kMayCome, std::memory_order_relaxed);
 }
 
 void note_other_waits() { other_waits_may_come.store(true, std::memory_order_relaxed); }
@@ -354,6 +360,9 @@ void activate() {
         abi::runtime_is_known) {
         domains::initialize();
         abi::decide_on_light_tasks();
+        // Some threads of the present regions have begun without the scheduler. So the others must not join it.
+        int may_come = abi::kMayCome;
+        abi::tasks.compare_exchange_strong(may_come, abi::kNoted, std::memory_order_relaxed);
         abi::set_targets(true);
         abi::state.store(abi::kActive, std::memory_order_release);
     }
