@@ -281,6 +281,14 @@ def test_any_thread_of_the_domain_resumes_an_untied_task(toolchain: Toolchain) -
     assert finished.stdout == f"moved 20, {NONE_ELSEWHERE}"
 
 
+def test_an_untied_task_with_a_copy_of_a_reduction_variable_stays_on_its_thread(toolchain: Toolchain) -> None:
+    program = compile_with_ext("ext/untied.c", toolchain, *flags_for(toolchain))
+    settings = {"OMP_NUM_THREADS": "4", "OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1"}
+    finished = run([str(program), "reduction", "10"], toolchain, settings)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert finished.stdout == f"moved 0, {NONE_ELSEWHERE}"
+
+
 @pytest.mark.parametrize(("threads", "domains"), [("2", "2"), ("4", "2"), ("8", "4")])
 @pytest.mark.parametrize("tied", ["strict", "relaxed"])
 def test_untied_tasks_wait_in_every_way(tied: str, threads: str, domains: str, toolchain: Toolchain) -> None:

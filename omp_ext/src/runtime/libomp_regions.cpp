@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parallel regions: threads join the scheduler when a region begins and leave it when it ends.
 #include <atomic>
+#include <utility>
 #include <vector>
 
 #include "runtime/libomp_abi.h"
@@ -99,14 +100,29 @@ OMP_EXT_HOOK(int32_t, __kmp_invoke_microtask,
 // without a worker. If the runtime calls the body of the region, begin_part may make a team of one.
 namespace {
 thread_local std::vector<Worker *> *outer_workers __attribute__((tls_model("initial-exec"))) = nullptr;
+
+// Moves the current untied task back to the thread with this number. Compiled code passes the number of the thread that
+// began a function, and uses it in all calls of a serialized region. A task with locks stays: they may belong to its
+// present thread.
+void return_to_thread(Worker &worker, int32_t thread) {
+    if (worker.runtime_thread == thread || !(worker.current->flags & kMoved) || worker.n_locks > 0) return;
+    const Team &team = *worker.team;
+    for (int i = 0; i < team.n_workers; i++)
+        if (team.workers[i].runtime_thread == thread) return move_back_to(team.workers[i]);
 }
 
-OMP_EXT_HOOK(void, __kmpc_serialized_parallel, (void *location, int32_t thread), (location, thread)) {
+// Not inlined: the compiler may keep the address of a thread-local variable from before a move.
+[[gnu::noinline]] int32_t leave_worker(int32_t passed) {
+    const int32_t thread = number_of_this_thread(passed);
     if (!outer_workers) outer_workers = new std::vector<Worker *>;
-    outer_workers->push_back(this_worker);
-    thread = number_of_this_thread(thread);
-    this_worker = nullptr;
-    real___kmpc_serialized_parallel()(location, thread);
+    outer_workers->push_back(std::exchange(this_worker, nullptr));
+    return thread;
+}
+} // namespace
+
+OMP_EXT_HOOK(void, __kmpc_serialized_parallel, (void *location, int32_t thread), (location, thread)) {
+    if (this_worker) return_to_thread(*this_worker, thread);
+    real___kmpc_serialized_parallel()(location, leave_worker(thread));
 }
 
 OMP_EXT_HOOK(void, __kmpc_end_serialized_parallel, (void *location, int32_t thread), (location, thread)) {

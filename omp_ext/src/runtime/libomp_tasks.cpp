@@ -215,7 +215,7 @@ int32_t run_routine(int32_t thread, void *block) {
         task.routine(number_of_this_thread(thread), block);
     } while (task.flags & kNextPart);
     if (task.is_transparent) wait_for_children(*this_worker);
-    if (task.flags & kMoved) return_to_owner(*began);
+    if (task.flags & kMoved) move_back_to(*began);
     if (__builtin_expect(task.flags & kAnnotated, 0)) {
         note_release(task.block);
         note_release(task.parent);

@@ -141,8 +141,9 @@ void wait_suspended(Worker &worker, Awaited &awaited);
 // Lets the current task give way to one other task, if there is one.
 void yield(Worker &worker);
 
-// Returns the current untied task, whose body has ended, to the thread that began it and owns the frames below it.
-void return_to_owner(Worker &began);
+// Moves the current untied task back to a thread that ran an earlier part of it. When its body has ended: to the thread
+// that began it and owns the frames below it.
+void move_back_to(Worker &former);
 
 // Ends a task after its body, before the runtime completes it: starts its successors and counts a remote task for its
 // parent. Other tasks need no call, because run() in scheduler.cpp counts them.

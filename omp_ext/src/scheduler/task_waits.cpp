@@ -513,11 +513,11 @@ void wait_suspended(Worker &worker, Awaited &awaited) {
     worker.is_blocked.store(false, std::memory_order_relaxed);
 }
 
-void return_to_owner(Worker &began) {
-    if (present_worker() == &began) return;
+void move_back_to(Worker &former) {
+    if (present_worker() == &former) return;
     const auto arm = [&](Suspension &here) {
         here.may_move = false;
-        here.worker = &began;
+        here.worker = &former;
         make_ready(here);
         return true;
     };

@@ -2,7 +2,10 @@
 /*
  * untied WHAT N: untied tasks that any thread of their domain may resume after their wait.
  *   busy: a task waits, and its thread begins a second task, which ends only when the first has resumed. So the program
- *         hangs unless another thread resumes the first task. Needs two threads in each domain.
+ *         hangs unless another thread resumes the first task. Needs two threads in each domain. The first task then runs a
+ *         loop in a serialized region.
+ *   reduction: the same, but the first task has a copy of a reduction variable, which belongs to its thread. So it resumes
+ *         there when the second task ends.
  *   tree: a recursion of untied tasks. Five kinds of wait take turns by level, and the awaited tasks have different
  *         domains. Checks its sum, and that locks and taskgroups belong to tasks and not to threads.
  * Prints how often a task moved to another thread, or ran outside its domain, and the number of rescued tasks.
@@ -42,7 +45,13 @@ static void be_busy(long n) {
         {
             omp_child_task_affinity(0);
 #pragma omp task untied shared(has_begun, other_runs, has_gone_on)
-            wait_until_the_other_runs(&has_begun, &other_runs, &has_gone_on);
+            {
+                wait_until_the_other_runs(&has_begun, &other_runs, &has_gone_on);
+                int n_iterations = 0;
+#pragma omp parallel for if (0)
+                for (int k = 0; k < 100; k++) n_iterations++;
+                REQUIRE(n_iterations == 100);
+            }
             while (!load_long(&has_begun)) {}
 #pragma omp task shared(other_runs, has_gone_on)
             {
@@ -53,6 +62,34 @@ static void be_busy(long n) {
         }
     }
     REQUIRE(n_moved == n);
+}
+
+static void keep_copies(long n) {
+    for (long i = 0; i < n; i++) {
+        long has_begun = 0, other_runs = 0, has_gone_on = 0, total = 0;
+#pragma omp parallel
+#pragma omp master
+#pragma omp taskgroup task_reduction(+ : total)
+        {
+            omp_child_task_affinity(0);
+#pragma omp task untied in_reduction(+ : total) shared(has_begun, other_runs, has_gone_on)
+            {
+                total++;
+                wait_until_the_other_runs(&has_begun, &other_runs, &has_gone_on);
+                total++;
+            }
+            while (!load_long(&has_begun)) {}
+#pragma omp task shared(other_runs, has_gone_on)
+            {
+                store_long(&other_runs, 1);
+                const long long end_ns = now_ns() + 20000000;
+                while (!load_long(&has_gone_on) && now_ns() < end_ns) {}
+            }
+            while (!load_long(&other_runs)) {}
+        }
+        REQUIRE(total == 2);
+    }
+    REQUIRE(n_moved == 0);
 }
 
 static void tree(int depth, int domain);
@@ -137,6 +174,8 @@ int main(int n_arguments, char **arguments) {
     n_domains = omp_get_num_locality_domains();
     if (strcmp(what, "busy") == 0) {
         be_busy(n);
+    } else if (strcmp(what, "reduction") == 0) {
+        keep_copies(n);
     } else {
         for (int round = 0; round < 3; round++) {
             sum = 0;
