@@ -289,6 +289,17 @@ def test_an_untied_task_with_a_copy_of_a_reduction_variable_stays_on_its_thread(
     assert finished.stdout == f"moved 0, {NONE_ELSEWHERE}"
 
 
+@pytest.mark.parametrize("threads", ["2", "4"])
+@pytest.mark.parametrize("tiedness", ["", "untied"])
+def test_a_region_may_become_strict_while_its_threads_wait(
+    tiedness: str, threads: str, default_toolchain: Toolchain
+) -> None:
+    program = compile_with_ext("ext/strict_later.c", default_toolchain, f"-DTIEDNESS={tiedness}")
+    settings = {"OMP_NUM_THREADS": threads, "OMP_EXT_DOMAINS": "2"}
+    finished = run([str(program)], default_toolchain, settings)
+    assert (finished.returncode, finished.stdout) == (0, NONE_ELSEWHERE), finished.stdout + finished.stderr
+
+
 @pytest.mark.parametrize(("threads", "domains"), [("2", "2"), ("4", "2"), ("8", "4")])
 @pytest.mark.parametrize("tied", ["strict", "relaxed"])
 def test_untied_tasks_wait_in_every_way(tied: str, threads: str, domains: str, toolchain: Toolchain) -> None:

@@ -29,6 +29,7 @@ public:
     // the lower pages of the others. Does so at most ten times a second, because later regions need the same pages. The
     // first time is a tenth of a second after the first stack was taken, or when the thread has many stacks in use.
     void trim();
+    bool are_in_use() const { return n_taken_ > 0; }
 
 private:
     bool map_slab();

@@ -121,7 +121,7 @@ Suspension *take_ready(Worker &worker) {
         worker.last_ready = last;
     }
     Suspension *first = worker.first_ready;
-    if (!first) return take_from_domain(worker);
+    if (!first) return worker.base_task ? take_from_domain(worker) : nullptr;
     worker.first_ready = first->next;
     return first;
 }

@@ -44,38 +44,45 @@ inline bool suspends_waits(const Worker &worker) {
 
 void get_base_task(Worker &worker);
 // Gives the current task, if implicit, a base task through which the runtime can return to it. Returns true if the
-// caller must end this base task; false if the task already has one or needs none.
+// caller must end this base task; false if the task already has one or needs none. A task needs one if waits may be
+// suspended, or if tasks of its thread were suspended before the program left strict mode.
 inline bool begin_base_task(Worker &worker) {
-    if (__builtin_expect(worker.current != &worker.implicit, 1) || worker.base_task || !suspends_waits(worker))
+    if (__builtin_expect(worker.current != &worker.implicit, 1) || worker.base_task ||
+        !(suspends_waits(worker) || worker.stacks.are_in_use()))
         return false;
     get_base_task(worker);
     return true;
 }
 void end_base_task(Worker &worker);
 
+// A wait. Gives the implicit task a base task if it needs one now, and ends one that begin_base_task() made during the
+// wait, because the program may enter strict mode at any time.
 class BaseTaskScope {
 public:
-    explicit BaseTaskScope(Worker &worker) : worker_(begin_base_task(worker) ? &worker : nullptr) {}
+    explicit BaseTaskScope(Worker &worker)
+        : worker_(worker.current == &worker.implicit && !worker.base_task ? &worker : nullptr) {
+        begin_base_task(worker);
+    }
     ~BaseTaskScope() {
-        if (worker_) end_base_task(*worker_);
+        if (worker_ && worker_->base_task) end_base_task(*worker_);
     }
     BaseTaskScope(const BaseTaskScope &) = delete;
     BaseTaskScope &operator=(const BaseTaskScope &) = delete;
 
 private:
-    Worker *const worker_; // null: there is nothing to end
+    Worker *const worker_; // null: the present base task, if any, is not this wait's
 };
 
 // Marks a suspension as ready: its own thread resumes it, or any thread of the domain if it may move. Called by any
 // thread. The suspension may have ended on return.
 void make_ready(Suspension &suspension);
 
-// True if a suspended task can be resumed.
+// True if a suspended task can be resumed. Without a base task, the thread resumes only suspensions of its own.
 inline bool has_ready(const Worker &worker) {
     return worker.first_ready || worker.newly_ready.load(std::memory_order_seq_cst) ||
-           worker.team->domain_queues[worker.domain].n_ready.load(std::memory_order_seq_cst) > 0;
+           (worker.base_task && worker.team->domain_queues[worker.domain].n_ready.load(std::memory_order_seq_cst) > 0);
 }
-// Takes the worker's suspension that has been ready longest, else the domain's. Null: there is none.
+// Takes the worker's suspension that has been ready longest, else the domain's. Null: has_ready() is false.
 Suspension *take_ready(Worker &worker);
 
 // Suspend the present wait, `here`, and resume `there`, or run `loop` on a new stack. Both functions return when a

@@ -263,7 +263,8 @@ template <typename Condition>
 // ---------------------------------------------------------------- wait loops
 
 // Waits on the present stack: runs tasks until `is_over()`. If a suspension is ready, a barrier resumes it, and other
-// waits return. Barriers also call `prepare()` after each search without result.
+// waits return. They also return if the program has entered strict mode. Barriers also call `prepare()` after each
+// search without result.
 template <typename IsOver, typename Prepare>
 void wait_on_stack(Worker &worker, IsOver &&is_over, Prepare &&prepare, bool is_barrier) {
     Idle idle(worker);
@@ -272,6 +273,7 @@ void wait_on_stack(Worker &worker, IsOver &&is_over, Prepare &&prepare, bool is_
     const bool was_constrained = worker.is_constrained.load(std::memory_order_relaxed);
     worker.is_constrained.store(search.is_constrained, std::memory_order_relaxed);
     while (!is_over()) {
+        if (__builtin_expect(begin_base_task(worker), 0) && !is_barrier) break; // the wait may be suspended now
         if (has_ready(worker)) {
             if (!is_barrier) break;
             if (Suspension *ready = take_ready(worker)) {
