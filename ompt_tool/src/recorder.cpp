@@ -207,8 +207,8 @@ void take_last_samples(ThreadState &thread, uint64_t end) {
     thread.samples.stop();
 }
 
-// Separates the thread's measurements before and in a pause, or in a pause and after it: page faults, counters and
-// off-CPU time. Called when the thread notices the change, before `counting` changes.
+// Divides the thread's page faults, counters and off-CPU time at the begin or end of a pause. Called when the thread
+// notices the change, before `counting` changes.
 void divide_measurements(ThreadState &thread) {
     const uint64_t now = clock::now();
     if (thread.system_use.is_used()) take_system_use(thread, 0, ~uint64_t{0}, now);
@@ -279,8 +279,8 @@ ThreadState *refuse_thread(uint32_t reason) {
 char first_round, second_round;
 pthread_key_t end_of_thread;
 
-// Completes the log of a thread that OpenMP does not know. Waits for the second round of destructors, because OpenMP
-// may have come to know the thread: in the first round, the runtime then reports the thread's last events.
+// Completes the log of a thread that OpenMP did not know when its log was created. Waits for the second round of
+// destructors: if OpenMP knows the thread now, the runtime reports the thread's last events in the first round.
 void at_end_of_thread(void *round) {
     if (round == &first_round)
         pthread_setspecific(end_of_thread, &second_round);
@@ -542,9 +542,9 @@ void sync_switch(ThreadState &thread, uint32_t now) {
         thread.counting = counting;
         thread.constructs.count(counting);
         thread.places.count(counting);
-        // A construct counts an undeferred task as completed when the task begins, a region when it ends. Only one of
-        // them would count a task that is open now, so neither does. All tasks below a task with kPassed have this
-        // flag, too.
+        // A construct counts an undeferred task as completed when the task begins, and a region counts it when the task
+        // ends. For a task that is open now, one of them may be in the pause, so neither counts the task. All tasks
+        // below a task with kPassed have this flag, too.
         for (TaskState *task = thread.current; task && !(task->flags & kPassed); task = task->below) {
             task->flags |= kPassed;
             if (!(task->flags & kInline) || (task->flags & kUncounted)) continue;

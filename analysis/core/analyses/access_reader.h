@@ -35,7 +35,7 @@ public:
         uint64_t n_accesses = 0, bytes = 0;
     };
     const std::vector<std::vector<Totals>> &totals() const { return totals_; }
-    double share_read() const; // read share of the logs' bytes, 0 to 1
+    double share_read() const; // share of the logs' bytes that has been read, 0 to 1
 
 private:
     // Keeps the last access of a walk.

@@ -186,7 +186,8 @@ void check_states(const Comparison &accounts) {
         accounts.check(accounts.sums<format::RegionSlot>(&ThreadAccount::regions, figure), most,
                        what + " time by more than 1% of all time", " ticks");
     };
-    // Idle time ends at the creation of a task. The replay does not know this time for tasks that started early.
+    // Idle time ends at the creation of a task. The replay does not know the creation of a task that started before the
+    // common beginning of the trace.
     constexpr auto kSchedule = static_cast<size_t>(format::State::kSchedule);
     constexpr auto kIdle = static_cast<size_t>(format::State::kIdle);
     for (size_t state = 0; state < format::kStates; state++)

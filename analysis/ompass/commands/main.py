@@ -174,7 +174,7 @@ def _ended(commands: Iterable[str], arguments: Sequence[str]) -> object:
 def _check_program(name: str) -> None:
     """Raises UsageError if the name is a run directory, or not a program, such as a misspelt command.
 
-    `ompass run` explains why other programs cannot be started.
+    Does not check whether the program can be started: `ompass run` reports that.
     """
     from ompass.readers.run import is_run_directory
 

@@ -5,9 +5,9 @@
     journal.jsonl    one line per finished job, written to disk before the next job starts
     runs/KEY.ompass  recorded runs, runs/KEY.out the output of every job
 
-A job is finished when its line in the journal is complete. Other files in runs/ were left by a killed job,
-and are removed before that job runs again. One sweep at a time holds the journal. The sweep's programs hold
-the journal too, so no sweep starts while a program of a killed sweep is still running.
+A job is finished when its line in the journal is complete. If a sweep is killed, the files of its unfinished
+job stay in runs/, and are removed before that job runs again. One sweep at a time holds the journal. The
+sweep's programs hold the journal too, so no sweep starts while a program of a killed sweep is still running.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ class Machine:
     topology: Topology | None = None  # None: as many cores as needed, under one cache
     clock_ratio: float = 1.0  # speed of a core relative to the recorded machine
     costs: Mapping[str, Points] = field(default_factory=dict)
-    # Costs on libomp and on omp_ext. If a file omits a cost, the reference machine's.
+    # Costs on libomp and on omp_ext. If a file omits a cost, that of the reference machine is used.
     by_runtime: Mapping[str, Mapping[str, Points]] = field(default_factory=dict)
     recording: Recording = Recording()
     memory: MemoryCosts | None = None  # None: not modelled

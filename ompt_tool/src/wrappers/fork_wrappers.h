@@ -4,8 +4,8 @@
 
 namespace ompass::wrappers {
 
-// Returns the program's return address of the call under way that begins a region with an if clause, or null. Later
-// calls return null.
+// Returns the address in the program to which the call that begins the current region returns; null unless the region
+// has an if clause. A second call returns null, so inner regions do not get this address.
 const void *take_forked_at();
 
 } // namespace ompass::wrappers

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the runtime function behind a function of this library that replaces it.
+// Finds the runtime function that a wrapper replaces.
 #pragma once
 
 #include "messages.h"
