@@ -11,7 +11,7 @@ import pytest
 from ompass.simulation.runs import notes_on
 
 
-def noted(*, levels: bool = False, other_team: bool = False, **figures: Any) -> str:
+def noted(*, levels: bool = False, other_team: bool = False, trace_end: str = "", **figures: Any) -> str:
     """Returns the notes on a program of a second of work with these figures; all others are zero."""
     names = (
         "n_accesses", "n_serialised", "n_supposed_waits", "preempted_ns", "blocked_ns", "called_ns",
@@ -20,7 +20,7 @@ def noted(*, levels: bool = False, other_team: bool = False, **figures: Any) -> 
     values: dict[str, Any] = {**dict.fromkeys(names, 0), "work_ns": 10**9, "loop_counts": (0, 0), **figures}
     program: Any = SimpleNamespace(**values)
     run: Any = SimpleNamespace(levels=[1] if levels else [])
-    return "\n".join(notes_on(program, [run], other_team))
+    return "\n".join(notes_on(program, [run], other_team, trace_end))
 
 
 def test_a_program_without_peculiarities_has_one_note() -> None:
@@ -54,6 +54,7 @@ def test_lost_time_is_noted_if_it_exceeds_a_hundredth_of_the_work(figure: str, w
         ({"n_dependent_waits": 1}, "1 taskwait with dependences"),
         ({"n_unfulfilled": 1, "n_detached": 1}, "events of 1 detached task are not in the trace"),
         ({"n_detached": 1}, "1 detached task complete as long after their end as in the recorded run"),
+        ({"trace_end": "the disk was full"}, "lacks the last part of the run, because the disk was full"),
         ({"n_out_of_order": 1}, "1 event had to be processed before their causes"),
         ({"n_accesses": 1}, "because no caches are known"),
         ({"n_accesses": 1, "levels": True}, "modelled for 1 declared access;"),

@@ -167,6 +167,8 @@ def _notes(run: Run, graph: TaskGraph, expanded: frozenset[int], time: TimeKind)
         )
     if not run.complete:
         notes.append("the run was cut short: the figures cover only a part of it.")
+    if run.trace_end:
+        notes.append(f"{run.trace_end}: the figures cover only a part of the run.")
     if run.create_estimated:
         notes.append(
             "recorded without wrappers: the work includes the cost of creation, and the burdened "

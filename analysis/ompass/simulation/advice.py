@@ -127,7 +127,7 @@ def advise(
     for candidate in _candidates(trial, run, resolver):
         progress(candidate[0].kind)
         found.append(candidate)
-    notes = notes_on(program, [trial.base], other_team=True)
+    notes = notes_on(program, [trial.base], other_team=True, trace_end=run.trace_end)
     if factor != 1.0:
         slower = f"{factor:.1f} times as long as on the {machine.name}"
         notes += (f"In this run, operations of the runtime took {slower}. The simulation uses these costs.",)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ompass.errors import NothingToShowError, UsageError
 from ompass.files import read_small_file
+from ompass.readers.run import open_run
 from ompass.reuse.metrics import ReuseHistogram, total_histogram
 from ompass.reuse.reader import without_accesses
 from ompass.simulation.machine import Machine, Recording, read_machine
@@ -164,7 +165,12 @@ def simulate(
         seed,
         tuple(found),
         tuple(refused),
-        notes_on(program, [one.run for one in found], any(n != program.n_threads for n in threads))
+        notes_on(
+            program,
+            [one.run for one in found],
+            any(n != program.n_threads for n in threads),
+            open_run(path).trace_end,
+        )
         + replays
         + ((f"This prediction is doubtful, because {unfit.reason}.",) if unfit else ()),
     )
@@ -324,11 +330,12 @@ def _in_team(program: TaskProgram, threads: int) -> TaskProgram:
 
 
 def notes_on(
-    program: TaskProgram, runs: Sequence[SimulatedRun] = (), other_team: bool = False
+    program: TaskProgram, runs: Sequence[SimulatedRun] = (), other_team: bool = False, trace_end: str = ""
 ) -> tuple[str, ...]:
     """Returns notes on the limits of the simulation of this program.
 
-    `other_team`: a simulated team has another size than the recorded one.
+    `other_team`: a simulated team has another size than the recorded one. `trace_end`: the reason why the
+    trace ends before the run (Run.trace_end).
     """
     notes = []
     if not all(run.levels for run in runs) or not runs:
@@ -388,6 +395,8 @@ def notes_on(
             f"{plural(program.n_detached - program.n_unfulfilled, 'detached task')} complete as long after "
             "their end as in the recorded run, on any number of threads."
         )
+    if trace_end:
+        notes.append(f"The simulated program lacks the last part of the run, because {trace_end}.")
     if program.n_out_of_order:
         notes.append(
             f"{plural(program.n_out_of_order, 'event')} had to be processed before their causes: the "
