@@ -90,6 +90,16 @@ def test_replays_of_graphs_are_tried_if_creations_take_one_percent_of_the_time(
     assert values_of(list(graph_changes(trial))) == found
 
 
+@pytest.mark.parametrize(
+    ("n_instances", "numbers"), [(31_250, (4, 16, 64)), (31_251, (4, 16)), (500_001, ())]
+)
+def test_a_loop_becomes_at_most_two_million_tasks(
+    n_instances: int, numbers: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = of_loop(monkeypatch, n_instances=n_instances, n_iterations=0, longest_ns=900_000)
+    assert found.get("taskloop", ()) == numbers
+
+
 SPLIT: Values = {"iterations": ()}
 
 

@@ -48,6 +48,7 @@ _UNEQUAL = 4
 _FEW = 4096  # most tasks of a construct that are worth a split
 _CHUNKS = (2, 4, 8, 16, 32, 64)
 _TASKS_OF_LOOP = (2, 8, 32)  # per thread
+_MOST_ADDED = 2_000_000  # most tasks that replace the instances of one loop
 _UNBALANCED = 1.02  # least ratio of slowest thread to mean in an unbalanced loop
 _FEW_ITERATIONS = 4  # per thread: another schedule cannot balance so few
 _MOST_ACCESSES = 2_000_000  # with more accesses, no dependences are derived
@@ -189,9 +190,11 @@ def loop_changes(trial: Trial, chunk_costs: Mapping[int, float]) -> Iterator[Can
             else:
                 yield _changed(trial, "schedule", construct, balanced, at_most=True)
                 numbers = [threads * k for k in _TASKS_OF_LOOP]
-                yield trial.best(
-                    "taskloop", construct, _ways(as_taskloop, trial, construct, numbers), at_most=True
+                ways = _ways(
+                    as_taskloop, trial, construct, [n for n in numbers if n * loop.n_instances <= _MOST_ADDED]
                 )
+                if ways:
+                    yield trial.best("taskloop", construct, ways, at_most=True)
         chunk_ns = round(chunk_costs.get(construct, trial.chunk_ns))
         if loop.n_chunks * chunk_ns > LEAST_GAIN * loop.work_ns:
             most = loop.n_chunks / loop.n_instances / threads
