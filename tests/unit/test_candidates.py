@@ -22,6 +22,7 @@ class Listed:
     threads = 2
     chunk_ns = 40
     n_domains = 1
+    policy = "libomp"
 
     def __init__(self, most_by_order: float = 0.5) -> None:
         self.program = SimpleNamespace(work_ns=PROGRAM_NS, n_threads=2, n_accesses=0, highest_priority=0)
@@ -98,6 +99,17 @@ def test_a_loop_becomes_at_most_two_million_tasks(
 ) -> None:
     found = of_loop(monkeypatch, n_instances=n_instances, n_iterations=0, longest_ns=900_000)
     assert found.get("taskloop", ()) == numbers
+
+
+@pytest.mark.parametrize("policy", ["libomp", "omp_ext"])
+def test_the_extension_is_tried_where_it_did_not_record_the_run(
+    policy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shape = _core.TaskShape(construct=5, n_tasks=1, deepest=1)
+    monkeypatch.setattr(changes, "task_shapes", lambda program: (shape,))
+    trial: Any = Listed()
+    trial.policy = policy
+    assert ("extension" in values_of(list(task_changes(trial)))) == (policy == "libomp")
 
 
 SPLIT: Values = {"iterations": ()}

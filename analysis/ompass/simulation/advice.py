@@ -131,7 +131,7 @@ def advise(
     if factor != 1.0:
         slower = f"{factor:.1f} times as long as on the {machine.name}"
         notes += (f"In this run, operations of the runtime took {slower}. The simulation uses these costs.",)
-    doubt = doubt_of(run, trial, predict(program, machine, "libomp", program.n_threads))
+    doubt = doubt_of(run, trial, predict(program, machine, trial.policy, program.n_threads))
     if not trial.base.levels:  # memory is not modelled
         notes += tuple(on_more_threads(change) for change, _ in found if change.kind == "threads")
         found = [one for one in found if one[0].kind != "threads"]

@@ -60,6 +60,7 @@ def task_changes(trial: Trial) -> Iterator[Candidate]:
     tasks = [shape for shape in shapes if shape.deepest > 0]
     if tasks:
         yield from _cut_offs(trial, tasks)
+    if tasks and trial.policy != "omp_ext":
         yield trial.best("extension", None, {0: Way(options={"policy": "omp_ext"})})
     for shape in tasks:
         yield from _grains(trial, shape)

@@ -130,7 +130,7 @@ def simulate(
     if memory and any(memory.system(machine, n) is None for n in threads):
         memory = None  # for all runs, so they can be compared
     options = SimulationOptions(seed=seed, record_in=str(record or ""), recorded_run=str(path))
-    unfit = misfit(program, predict(program, read_machine(), "libomp", program.n_threads))
+    unfit = misfit(program, predict(program, read_machine(), recorded_policy(program), program.n_threads))
     replays: tuple[str, ...] = ()
     if reuse and not program.n_accesses:
         raise without_accesses(path)
@@ -279,6 +279,11 @@ def check_policy(name: str) -> None:
     """Raises UsageError unless the policy exists."""
     if name not in POLICIES:
         raise UsageError(f"--policy {name}", "there is no such policy", f"choose from {', '.join(POLICIES)}")
+
+
+def recorded_policy(program: TaskProgram) -> str:
+    """Returns the policy of the runtime with which the program was recorded."""
+    return "omp_ext" if program.n_domains else "libomp"
 
 
 def predict(

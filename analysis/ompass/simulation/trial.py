@@ -24,7 +24,7 @@ from ompass.simulation.reader import (
     in_team,
     run_simulation,
 )
-from ompass.simulation.runs import DeclaredData, predict
+from ompass.simulation.runs import DeclaredData, predict, recorded_policy
 
 LEAST_GAIN = 0.01
 REVERSED = -1  # value of a change of kind "priority" that reverses the order of priorities
@@ -96,13 +96,14 @@ class Trial:
         self.memory = memory
         self.machine = machine
         self.threads = threads
+        self.policy = recorded_policy(program)
         self.base = self.simulate()
         self.hides_passing = False  # True if the time to pass locks is unknown, because other programs ran
 
     def simulate(
         self,
         program: TaskProgram | None = None,
-        policy: str = "libomp",
+        policy: str = "",
         threads: int = 0,
         machine: Machine | None = None,
         **changes: Any,
@@ -110,7 +111,7 @@ class Trial:
         return predict(
             program or self.program,
             machine or self.machine,
-            policy,
+            policy or self.policy,
             threads or self.threads,
             SimulationOptions(**changes),
             untraced=True,

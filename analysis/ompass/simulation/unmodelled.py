@@ -22,7 +22,7 @@ from ompass.model import Run
 from ompass.simulation.machine import Machine
 from ompass.simulation.reader import SimulatedRun, TaskProgram
 from ompass.simulation.refusals import LITTLE, MOST_MISFIT, REPRODUCIBLE_NS, Doubt, misfit, refusal
-from ompass.simulation.runs import predict
+from ompass.simulation.runs import predict, recorded_policy
 from ompass.simulation.trial import Candidate, Trial, Way
 from ompass.units import plural
 
@@ -118,7 +118,7 @@ def fitted(program: TaskProgram, machine: Machine) -> tuple[Machine, float]:
 
     def excess(factor: float) -> float:
         """Returns the relative difference between the simulated and the recorded time."""
-        run = predict(program, machine.slowed(factor), "libomp", program.n_threads)
+        run = predict(program, machine.slowed(factor), recorded_policy(program), program.n_threads)
         return (run.wall_ns - run.serial_ns) / target_ns - 1
 
     first = excess(1.0)
