@@ -474,6 +474,15 @@ def test_declared_data_are_simulated_where_caches_are_known(kernels: Path) -> No
     assert "not modelled because no caches are known" in unknown.notes[0]
 
 
+def test_more_threads_than_the_machine_has_are_not_compared_with_modelled_memory(kernels: Path) -> None:
+    kinds: dict[int, list[str]] = {2: [], 1: []}
+    for threads, tried in kinds.items():
+        advise(kernels, threads=threads, progress=tried.append)
+    assert len(recorded_topology(kernels).cpus) == 2
+    assert "threads" in kinds[1]
+    assert "threads" not in kinds[2]
+
+
 def test_without_declared_data_a_note_says_that_inflation_is_not_modelled(tmp_path: Path) -> None:
     path = write_trace(tmp_path / "made.ompass", Schedule(fib(5), 2))
     simulation = simulate(path, threads=[2], machine=find_machine("2x-epyc-7763"))

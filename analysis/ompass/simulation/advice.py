@@ -160,7 +160,7 @@ def _candidates(trial: Trial, run: Run, resolver: Resolver) -> Iterator[Candidat
     yield from order_changes(trial, run)
     yield from without_atomics(trial, findings)
     more = 2 * trial.threads
-    if more <= trial.machine.most_threads:
+    if more <= trial.machine.most_threads and trial.is_comparable(more):
         change, way = trial.best(
             "threads", None, {more: Way(options={"threads": more})}, at_most=not trial.base.levels
         )

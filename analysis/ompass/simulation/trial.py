@@ -188,6 +188,11 @@ class Trial:
         """Number of domains of the threads if data is declared and memory is modelled; else 1."""
         return max(self.machine.domains(self.threads), default=0) + 1 if self.base.levels else 1
 
+    def is_comparable(self, threads: int) -> bool:
+        """True if a run on so many threads models memory exactly if the unchanged run does."""
+        is_modelled = self.memory is not None and self.memory.system(self.machine, threads) is not None
+        return is_modelled == bool(self.base.levels)
+
     @property
     def most_by_order(self) -> float:
         """The gain of a change that removes all waits and no work."""
