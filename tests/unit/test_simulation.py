@@ -56,7 +56,7 @@ from ompass.simulation.reader import (
     task_shapes,
 )
 from ompass.simulation.refusals import Doubt
-from ompass.simulation.report import advice_report
+from ompass.simulation.report import advice_report, simulation_report
 from ompass.simulation.runs import predict, simulate
 from ompass.topology import recorded_topology, synthetic_topology
 from unit.test_task_graph import bodies, fib
@@ -642,6 +642,28 @@ def test_a_refused_simulation_leaves_no_directory(tmp_path: Path, monkeypatch: p
     again = call("simulate", path, "-t", "1", "--record", out, "--anyway")
     assert "Doubtful for 1 thread, because reason" in " ".join(again.output.split())
     assert out.is_dir()
+
+
+def test_refusals_name_their_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_trace(tmp_path / "made.ompass", Schedule(fib(5), 2))
+    doubts = iter([Doubt(1.0, "reason", "cure"), None])
+    monkeypatch.setattr(runs, "refusal", lambda *_: next(doubts))
+    simulation = simulate(path, threads=[4], policies=["libomp", "work-first"])
+    report = simulation_report(simulation)
+    assert [(one["policy"], one["threads"]) for one in report.values["refused"]] == [("libomp", 4)]
+    assert "Not predicted for 4 threads under libomp, because reason." in report.sections[0].parts
+
+
+def test_more_threads_than_the_simulation_has_are_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_trace(tmp_path / "made.ompass", Schedule(fib(5), 2))
+    one_core = find_machine("pack:1 core:1 pu:1")
+    with pytest.raises(UsageError, match="has 1 hardware threads"):
+        simulate(path, machine=one_core)
+    monkeypatch.setattr("ompass.simulation.reader.MOST_THREADS", 1)
+    for command in ("simulate", "advise"):
+        assert "the simulation has at most 1" in error_of(call(command, path))
 
 
 def test_speedups_do_not_depend_on_the_order_of_the_numbers_of_threads(tmp_path: Path) -> None:

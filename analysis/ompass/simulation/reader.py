@@ -52,7 +52,8 @@ RECORDABLE = tuple(policy.name for policy in _core.policies() if policy.can_reco
 def read_task_program(path: Path) -> TaskProgram:
     """Returns the program: the operations of every task of a recorded run.
 
-    Raises RunNotFoundError, DamagedRunError, and NothingToShowError if the run has no trace or no regions.
+    Raises RunNotFoundError, DamagedRunError, and NothingToShowError if the run has no trace, no regions, or
+    more threads than the simulation.
     """
     check_whole_trace(path)
     with core_errors(path):
@@ -66,6 +67,12 @@ def read_task_program(path: Path) -> TaskProgram:
             f"{path} holds no parallel regions",
             "there is nothing to schedule",
             "record a program with `#pragma omp parallel`",
+        )
+    if program.n_threads > MOST_THREADS:
+        raise NothingToShowError(
+            f"{path} has {program.n_threads:,} threads",
+            f"the simulation has at most {MOST_THREADS:,}",
+            "record the program on fewer threads",
         )
     return program
 
