@@ -547,6 +547,7 @@ class TaskProgram:
     n_domains: Final[int]  # number of domains in which tasks were placed; 0: none
     wall_ns: Final[int]  # duration of the recorded run
     regions_ns: Final[int]  # part of wall_ns in parallel regions
+    other_regions_ns: Final[int]  # part of regions_ns in regions that other threads than the first began; the simulation runs all regions one after the other
     n_deferred: Final[int]  # deferred tasks
     highest_priority: Final[int]  # the highest priority of a recorded task; 0: no task has one
     n_serialised: Final[int]  # tasks that ran at once in a team of one, and that the simulation defers

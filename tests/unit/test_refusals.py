@@ -13,7 +13,7 @@ from ompass.simulation.refusals import Doubt, misfit, refusal
 MS = 1_000_000
 NO_FACT_LACKS = {
     "n_unknown_dependences": 0, "own_ns": 0, "kept_loop_ns": 0, "equal_loop_ns": 0, "blocked_ns": 0,
-    "n_dependent_alone": 0, "sections_ns": 0, "detached_ns": 0, "n_detached": 9,
+    "n_dependent_alone": 0, "sections_ns": 0, "detached_ns": 0, "n_detached": 9, "other_regions_ns": 0,
 }  # fmt: skip
 
 
@@ -50,6 +50,14 @@ def test_a_prediction_is_refused_if_too_much_of_it_is_in_doubt(
     doubt = refused(**much)
     assert doubt is not None and word in doubt.reason and "record" in doubt.cure
     assert refused(threads=1, **much) is None, "the recorded number of threads is always predicted"
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_regions_of_threads_that_the_program_created_are_refused_for_any_team(threads: int) -> None:
+    assert refused(threads, other_regions_ns=50 * MS) is None
+    doubt = refused(threads, other_regions_ns=51 * MS)
+    assert doubt is not None
+    assert "threads that the program created spent 51 ms" in doubt.reason
 
 
 def test_more_threads_raise_the_doubt_about_undivided_work() -> None:

@@ -277,6 +277,17 @@ def test_a_thread_without_its_last_records_does_no_unknown_work(
         assert (work_ns >= MS) == lasts
 
 
+def test_regions_of_a_thread_that_the_program_created_are_refused(tmp_path: Path) -> None:
+    schedule = Schedule((Spawn((Work(1000),)), Wait()), 2)
+    other = Schedule((Work(700),), 1, first=2)
+    schedule.workers += other.workers
+    path = write_trace(tmp_path / "made.ompass", schedule)
+    program = read_task_program(path)
+    assert 700 <= program.other_regions_ns < 1000 < program.regions_ns
+    with pytest.raises(NothingToShowError, match="regions of their own"):
+        simulate(path)
+
+
 def test_blocked_time_takes_as_long_on_a_faster_processor() -> None:
     program = program_of((Spawn((Work(1000), Sleep(500))), Spawn((Work(100), Sleep(1400))), Wait()))
     assert program.work_ns == OUTSIDE_NS + 3000

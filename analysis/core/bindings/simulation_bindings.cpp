@@ -347,6 +347,9 @@ void bind_program(nb::module_ &m) {
         .def_ro("n_domains", &TaskProgram::n_domains, "number of domains in which tasks were placed; 0: none")
         .def_ro("wall_ns", &TaskProgram::wall_ns, "duration of the recorded run")
         .def_ro("regions_ns", &TaskProgram::regions_ns, "part of wall_ns in parallel regions")
+        .def_ro("other_regions_ns", &TaskProgram::other_regions_ns,
+                "part of regions_ns in regions that other threads than the first began; the simulation runs all "
+                "regions one after the other")
         .def_ro("n_deferred", &TaskProgram::n_deferred, "deferred tasks")
         .def_prop_ro(
             "highest_priority",

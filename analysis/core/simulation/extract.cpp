@@ -273,7 +273,10 @@ public:
         if (found != seen_.end() && !walk.is_waiting_helper()) part.data.region = &found->second;
     }
     void ended_region(Walk &walk, Part &part, uint32_t) {
-        if (part.data.region && !part.data.region->nested) program_.regions_ns += ns_between(part.begin, walk.now());
+        if (!part.data.region || part.data.region->nested) return;
+        const uint64_t ns = ns_between(part.begin, walk.now());
+        program_.regions_ns += ns;
+        if (walk.thread() != 0) program_.other_regions_ns += ns;
     }
     void began_implicit(Walk &walk, Frame &frame) {
         SeenRegion *region = walk.part().data.region;

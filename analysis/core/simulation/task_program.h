@@ -134,6 +134,7 @@ struct TaskProgram {
     std::vector<uint32_t> constructs; // the run's number of each construct; constructs[0] is the program
     uint64_t wall_ns = 0; // duration of the recorded run
     uint64_t regions_ns = 0; // part of wall_ns in parallel regions
+    uint64_t other_regions_ns = 0; // part of regions_ns in regions that other threads than the first began
     uint32_t n_threads = 1; // size of the largest recorded team
     uint32_t n_domains = 0; // domains in which tasks were placed
     uint64_t n_deferred = 0;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reasons why a trace cannot predict another number of threads.
+"""Reasons why a trace cannot predict a run, most of them for another number of threads.
 
 Each reason has a size: the time by which the prediction may be wrong. A prediction is refused if the size
 exceeds a share of the predicted time.
@@ -59,15 +59,24 @@ def misfit(program: TaskProgram, as_recorded: SimulatedRun) -> Doubt | None:
 
 def refusal(program: TaskProgram, threads: int, run: SimulatedRun) -> Doubt | None:
     """Returns the reason to refuse this prediction; None if the trace shows none."""
-    if threads == program.n_threads:
-        return None
-    worst = max(_doubts(program, threads), key=lambda doubt: doubt.ns, default=None)
-    return worst if worst and worst.ns > MOST_DOUBT * run.wall_ns else None
+    worst = max(_doubts(program, threads), key=lambda doubt: doubt.ns)
+    return worst if worst.ns > MOST_DOUBT * run.wall_ns else None
 
 
 def _doubts(program: TaskProgram, threads: int) -> Iterator[Doubt]:
-    for doubt in _DOUBTS:
-        yield from doubt(program, threads)
+    yield _regions_of_other_threads(program)
+    if threads != program.n_threads:
+        for doubt in _DOUBTS:
+            yield from doubt(program, threads)
+
+
+def _regions_of_other_threads(program: TaskProgram) -> Doubt:
+    return Doubt(
+        float(program.other_regions_ns),
+        f"threads that the program created spent {duration(program.other_regions_ns)} in parallel regions of "
+        "their own, and the simulation runs all regions one after the other",
+        "record a run in which one thread begins all parallel regions",
+    )
 
 
 def _undivided(ns: float, recorded: int, threads: int) -> float:
