@@ -273,20 +273,16 @@ def test_a_light_task_that_stepped_aside_has_its_own_settings(
         assert int(said[1]) <= n_threads * n_rounds, "more than one for each implicit task"
 
 
-def test_any_thread_of_the_domain_resumes_an_untied_task(toolchain: Toolchain) -> None:
+# A task with a thread's copy of a reduction variable stays on this thread.
+@pytest.mark.parametrize(("act", "n_tasks", "n_moved"), [("busy", 20, 20), ("reduction", 10, 0)])
+def test_any_thread_of_the_domain_resumes_an_untied_task(
+    act: str, n_tasks: int, n_moved: int, toolchain: Toolchain
+) -> None:
     program = compile_with_ext("ext/untied.c", toolchain, *flags_for(toolchain))
     settings = {"OMP_NUM_THREADS": "4", "OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1"}
-    finished = run([str(program), "busy", "20"], toolchain, settings)
+    finished = run([str(program), act, str(n_tasks)], toolchain, settings)
     assert finished.returncode == 0, finished.stdout + finished.stderr
-    assert finished.stdout == f"moved 20, {NONE_ELSEWHERE}"
-
-
-def test_an_untied_task_with_a_copy_of_a_reduction_variable_stays_on_its_thread(toolchain: Toolchain) -> None:
-    program = compile_with_ext("ext/untied.c", toolchain, *flags_for(toolchain))
-    settings = {"OMP_NUM_THREADS": "4", "OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1"}
-    finished = run([str(program), "reduction", "10"], toolchain, settings)
-    assert finished.returncode == 0, finished.stdout + finished.stderr
-    assert finished.stdout == f"moved 0, {NONE_ELSEWHERE}"
+    assert finished.stdout == f"moved {n_moved}, {NONE_ELSEWHERE}"
 
 
 @pytest.mark.parametrize("threads", ["2", "4"])

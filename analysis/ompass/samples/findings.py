@@ -118,15 +118,18 @@ def busy_waiting(facts: Facts) -> Iterator[Evidence]:
 
 def system_calls(facts: Facts) -> Iterator[Evidence]:
     """Yields system calls that take much of the work. Yields and the allocator have findings of their own."""
-    others = 1.0 - _share_of_calls(facts, lambda sample: _waits(sample) or sample.library == MEMORY)
-    part = _part(facts, lambda sample: _is_call(sample) and not _waits(sample) and sample.library != MEMORY)
-    lost_ns = facts.system_calls_ns * others
+    part = _part(facts, lambda sample: _is_call(sample) and not _has_own_finding(sample))
+    lost_ns = facts.system_calls_ns * (1.0 - _share_of_calls(facts, _has_own_finding))
     where = "in system calls, without page faults"
     yield from _judged(facts, part, lost_ns, thresholds.SYSTEM_CALLS_SHARE, where, least_samples=0)
 
 
 def _waits(sample: LocatedSample) -> bool:
     return sample.behaviour == WAITING and sample.library != OWN
+
+
+def _has_own_finding(sample: LocatedSample) -> bool:
+    return _waits(sample) or sample.library == MEMORY
 
 
 def _is_call(sample: LocatedSample) -> bool:

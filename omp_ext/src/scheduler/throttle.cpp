@@ -88,20 +88,22 @@ bool was_preempted(Pace &pace) {
     return std::exchange(pace.n_preemptions, usage.ru_nivcsw) != usage.ru_nivcsw;
 }
 
-// Judges a batch that took this time. If tasks were short so far, a batch may take long, as long as the mean of the last
-// kRecentTasks is short, or if the thread did not have its processor for the whole time.
+// True if the tasks of a batch that took this time count as short. If tasks were short so far, a batch may take long as
+// long as the mean of the last kRecentTasks is short, or if the thread lost its processor.
 bool are_short(Worker &worker, int64_t batch_ns) {
     Pace &pace = worker.pace;
     const int64_t longest_ns = worker.table ? kShortWaitingNs : kShortNs; // with a table, the tasks have dependences
-    const bool is_short = batch_ns < pace.n_tasks * longest_ns;
-    if (!is_short && worker.current->has_short_children && was_preempted(pace)) return true;
+    const bool were_short = worker.current->has_short_children;
     if (pace.n_recent >= kRecentTasks) {
         pace.n_recent /= 2;
         pace.recent_ns /= 2;
     }
-    pace.n_recent += pace.n_tasks;
-    pace.recent_ns += std::min(batch_ns, kMostRecentNs);
-    return is_short || (worker.current->has_short_children && pace.recent_ns < pace.n_recent * longest_ns);
+    const int64_t n = pace.n_recent + pace.n_tasks, ns = pace.recent_ns + std::min(batch_ns, kMostRecentNs);
+    const bool is_short = batch_ns < pace.n_tasks * longest_ns || (were_short && ns < n * longest_ns);
+    if (!is_short && were_short && was_preempted(pace)) return true; // its time is not the tasks'
+    pace.n_recent = n;
+    pace.recent_ns = ns;
+    return is_short;
 }
 
 // Prepares for tasks of which most are short and some are long: queues more of them for other threads, and ignores more
