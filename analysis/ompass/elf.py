@@ -144,7 +144,7 @@ class _Elf:
         if not self._sections_at:
             return ()
         headers = [self.unpack("IIWWWWIIWW", self._sections_at)]
-        # The first header has the numbers that exceed 16 bits.
+        # The first header holds the numbers that exceed 16 bits.
         n_sections, names = self._n_sections or headers[0][5], self._names
         for k in range(1, n_sections):
             headers.append(self.unpack("IIWWWWIIWW", self._sections_at + k * self._section_bytes))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that a path is writable before long work begins; reads and syncs files that may be a FIFO."""
+"""Checks that a path is writable before long work begins; reads and syncs files that may be FIFOs."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _folder_problem(folder: Path) -> str:
 
 
 def sync(file: IO[bytes]) -> None:
-    """Waits until a file is on its disk; pipes and devices have none. Raises OSError."""
+    """Waits until a regular file is on disk; does nothing for pipes and devices. Raises OSError."""
     if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         os.fsync(file.fileno())
 

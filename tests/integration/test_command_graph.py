@@ -87,7 +87,7 @@ def test_every_form_of_the_graph_is_written(record: Record, tmp_path: Path) -> N
     n_tasks = report["groups"][deepest]["n_tasks"]
     assert sum(name.startswith("t") for name in nodes) == n_tasks
     assert len(nodes) == len(report["groups"]) - 1 + n_tasks
-    assert "no group is `nothing`" in graph("--expand", "nothing", status=5).stderr
+    assert "no group matches `nothing`" in graph("--expand", "nothing", status=5).stderr
 
 
 def test_a_profile_says_how_to_get_a_graph(record: Record) -> None:

@@ -66,7 +66,7 @@ def gather(
     """Returns the evidence of both sides (before, after).
 
     Recordings go to `folder`/before and /after, traces to the same directories below `folder`/traces.
-    `keep`: False removes each recording when it has been read. Hundreds of recordings may take gigabytes.
+    `keep`: False removes each recording after reading it. Hundreds of recordings may take gigabytes.
     """
     began_s = time.monotonic()
     chance = chance or random.Random()
@@ -80,7 +80,7 @@ def gather(
             place.mkdir(parents=True)
             (folder / "traces" / place.name).mkdir(parents=True)
     live = [k for k, source in enumerate(sources) if source.recorder is not None]
-    # A recorded side has no times of processes, which include the loader and the end of the tool.
+    # The time of a process includes the loader and the end of the tool; recorded runs do not contain it.
     by_process = len(live) == 2
 
     def run_round(n: int, mode: str, into: Sequence[list[Measured]]) -> None:
@@ -97,7 +97,7 @@ def gather(
 
     planned = looks(limits.repeats)
     n_looks = len(planned) if live else 1
-    judged_alone = any(len(runs) == 1 for runs in sides)  # no run of a program has been recorded yet
+    judged_alone = any(len(runs) == 1 for runs in sides)  # here, the sides hold only earlier recordings
     if limits.traced and live:
         for n in range(1, TRACED_ROUNDS + 1):
             run_round(n, "trace", traced)

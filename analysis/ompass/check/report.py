@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report on a check: the verdict, the times of both sides, the exact figures.
+"""The report on a check: the verdict, the times of both sides, the exact counts.
 
 docs/check.md lists the fields of the JSON form.
 """

@@ -45,7 +45,7 @@ def register(app: typer.Typer) -> None:
 def doctor(
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PROGRAM]", help="A program to check, also with arguments and a launcher."),
+        typer.Argument(metavar="[PROGRAM]", help="A program to check; arguments and a launcher are allowed."),
     ] = None,
     as_json: JsonOption = False,
     output: JsonOutputOption = None,

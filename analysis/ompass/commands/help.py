@@ -227,7 +227,7 @@ def _meaning(option: Any) -> str:
 
 
 def _sections(epilog: str) -> Iterator[str]:
-    """Yields the parts of an epilog as they are shown."""
+    """Yields the formatted sections of an epilog."""
     for heading, lines in epilog_sections(epilog):
         if not lines[0].startswith(" "):
             text = _wrapped(" ".join(lines))
@@ -275,14 +275,14 @@ def _bold(text: str) -> str:
 
 
 class HelpedCommand(PlainValues, TyperCommand):
-    """A command with our page of help."""
+    """A command that shows our help page."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(command_page(ctx))
 
 
 class HelpedGroup(PlainValues, TyperGroup):
-    """The command `ompass` with our first screen; `groups` are the names of all commands by heading."""
+    """The command `ompass`, which shows our first screen. `groups`: the names of all commands, by heading."""
 
     groups: Mapping[str, Iterable[str]] = {}
 

@@ -129,7 +129,7 @@ class _Ompass(HelpedGroup):
 
 
 def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
-    """Returns the command with these subcommands and all others of their modules; loads no other module."""
+    """Returns the command with all subcommands of the modules that define `commands`; loads only these."""
     app = typer.Typer(
         name="ompass",
         cls=_Ompass,

@@ -254,8 +254,8 @@ MinimumOption = Annotated[
         "--min-difference",
         metavar="PERCENT",
         show_default=False,
-        help="Least difference of times that counts, such as 2% (default: by the number and the order of "
-        "the runs, `ompass docs comparison`).",
+        help="Least difference of times that counts, such as 2% (the default depends on the number and order "
+        "of the runs: `ompass docs comparison`).",
     ),
 ]
 

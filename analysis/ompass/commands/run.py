@@ -62,7 +62,7 @@ _EXIT_NOT_RECORDED = 125
 _MOST_HZ = 10_000
 _DUMP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "URG")  # as in ompt_tool/src/options.cpp
 _MOST_LINES = 4
-_MOST_SECONDS = 10  # to store names (a later command stores the rest), and until other ranks have ended
+_MOST_SECONDS = 10  # for storing names (a later command stores the rest), and for the end of other ranks
 _MOST_SECONDS_TO_BEGIN = 1  # from the end of the first rank until all others have a run directory
 _THREADS = re.compile(r"[1-9]\d*(,[1-9]\d*)*")
 
@@ -77,7 +77,7 @@ _EPILOG = """
 
   ompass run --no-wrappers --no-report -- ./fib 30     lowest overhead; report later
 
-  ompass run --report-json fib.json -q -- ./fib 30            in scripts
+  ompass run --report-json fib.json -q -- ./fib 30     in scripts
 
 The report goes to stderr after the program has ended. Output and exit status are the program's; 125 if it
 could not be started for recording.
@@ -240,7 +240,7 @@ def run(
         typer.Option(
             "--within",
             metavar="TIME",
-            help="Longest time of a program that runs a second time without --twice.",
+            help="Without --twice, run a program a second time only if it took at most TIME.",
             rich_help_panel=RUNNING,
         ),
     ] = "30s",
@@ -439,7 +439,7 @@ def _environment(plan: Plan, directory: str) -> dict[str, str]:
 
 
 def _changed(environment: Mapping[str, str]) -> dict[str, str]:
-    """Returns the variables whose values in this process are different."""
+    """Returns the variables that this process lacks or sets differently."""
     return {name: value for name, value in environment.items() if os.environ.get(name) != value}
 
 

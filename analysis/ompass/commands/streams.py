@@ -119,7 +119,7 @@ _BETWEEN_S = 0.25
 
 
 def measuring_bar(shown: bool, transient: bool = False) -> Progress:
-    """Returns a bar that is drawn only on request: a drawing thread would disturb measurements."""
+    """Returns a progress bar that is drawn only on request: a drawing thread would disturb measurements."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     return Progress(

@@ -50,7 +50,7 @@ def top(
     output: Annotated[
         str,
         typer.Option(
-            "--output", "-o", metavar="DIR", help="Run directory, for a program to start, as in ompass run."
+            "--output", "-o", metavar="DIR", help="Run directory of a started program, as in ompass run."
         ),
     ] = "",
 ) -> None:

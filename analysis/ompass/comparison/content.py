@@ -40,7 +40,7 @@ class Side:
     name: str
     is_sweep: bool
     repeats: Mapping[int, tuple[Repeat[Place], ...]]
-    n_disturbed: int = 0  # runs whose processors other programs used
+    n_disturbed: int = 0  # runs during which other programs used the processors
     lines: SourceLines = field(default_factory=dict)  # known lines of its source
     stacks: Mapping[int, Stacks] = field(default_factory=dict)  # mean samples of a run, by number of threads
     grain_ms: float = 1.0  # the value of one sample in these means
@@ -255,12 +255,12 @@ def _places(repeats: Iterable[Repeat[Place]]) -> list[Place]:
 
 
 def minimum_text(change: Change[Place]) -> str:
-    return "an infinite one" if math.isinf(change.minimum) else percent(change.minimum)
+    return "infinity" if math.isinf(change.minimum) else percent(change.minimum)
 
 
 _PER_FIGURE: Final = (
-    "p: probability that equal sides differ this much (rank test). The p of all figures but the time are "
-    "adjusted for their number: if nothing changed, 98% of comparisons call no figure different."
+    "p: probability that equal sides differ this much (rank test). The p-values of all figures but the "
+    "time are adjusted for their number: if nothing changed, 98% of comparisons call no figure different."
 )
 
 
@@ -289,12 +289,12 @@ def _notes(before: Side, after: Side, compared: Sequence[Compared]) -> list[str]
     if in_series:
         notes.append(
             "the sides did not run alternately, so a machine that became slower looks like a change. "
-            f"Times count as different from {minimum_text(in_series[0].time)} on: 2%, or twice the typical "
+            f"The least difference that counts is {minimum_text(in_series[0].time)}: 2%, or twice the typical "
             "distance between two runs of a side. `ompass check` alternates."
         )
     elif repeated:
         notes.append(
-            f"the sides ran alternately: times count as different from {minimum_text(repeated[0].time)} on."
+            f"the sides ran alternately: the least difference that counts is {minimum_text(repeated[0].time)}."
         )
     disturbed = [one for one in (before, after) if one.n_disturbed]
     for side in disturbed:

@@ -42,7 +42,7 @@ def times(one: Compared) -> str:
 
 
 def judgement(one: Compared) -> str:
-    """Returns the change of the time and its certainty; before it, the change of the work if this decides."""
+    """Returns the change of the time and its certainty; if the work decides, begins with its change."""
     time = one.time
     size = _size(time, "time") if time.before_median else "no time before"
     n_runs = f"{one.n_before} against {plural(one.n_after, 'run')}"
@@ -191,7 +191,7 @@ def _is_further(change: Change[Place]) -> bool:
 
 
 def _brief_changes(title: str, changes: Sequence[Change[Place]]) -> Table:
-    """Returns both values, their relation, and the verdicts if any figure could be tested."""
+    """Returns a table of both values, the relative change, and the verdicts if any figure could be tested."""
     columns = [
         Column("", title, Kind.NAME, _name),
         Column("", "before", Kind.TIME, "before_median"),

@@ -165,7 +165,7 @@ def open_samples() -> int:
 
 
 def paranoid_level() -> str:
-    """Returns ` (perf_event_paranoid is 2)`; empty without that file."""
+    """Returns the level, such as ` (perf_event_paranoid is 2)`; empty if it cannot be read."""
     try:
         return f" (perf_event_paranoid is {int(_PARANOID.read_text(encoding='ascii'))})"
     except (OSError, ValueError):

@@ -126,7 +126,7 @@ def _chosen(graph: TaskGraph, locations: Mapping[int, Location], expand: tuple[s
                 f"{g.number}: {locations.get(g.construct, UNKNOWN).place}" for g in graph.groups[1:]
             )
             raise NothingToShowError(
-                f"no group is `{text}`", f"the groups of this graph are {there}", "name one of these"
+                f"no group matches `{text}`", f"the groups of this graph are {there}", "name one of these"
             )
         chosen |= fitting
     return frozenset(chosen)
@@ -148,12 +148,12 @@ def _notes(run: Run, graph: TaskGraph, expanded: frozenset[int], time: TimeKind)
         notes.append(
             f"at {graph.n_taskgroup_ends:,} ends of taskgroups (and taskloops), all earlier descendants of "
             "the task count as waited for, because the trace does not contain the begin of a taskgroup. "
-            "The true span is at most this one."
+            "The true span may be shorter."
         )
     if graph.n_dependent_waits:
         notes.append(
             f"{graph.n_dependent_waits:,} taskwaits with depend count as waits for all earlier children, "
-            "because the trace does not show which ones. The true span is at most this one."
+            "because the trace does not show which ones. The true span may be shorter."
         )
     if graph.n_dependences:
         notes.append(

@@ -28,7 +28,7 @@ _CURES: Final = {
     "mpi_load_balance": "distribute the work over the ranks by its cost",
     "mpi_communication": "send fewer messages, or overlap them with computation; fewer ranks with more "
     "threads communicate less",
-    "openmp": "look at the findings of one rank: the threads of a rank are without work",
+    "openmp": "look at the findings of one rank: its threads lack work",
     "processors": "start at most as many threads in all ranks together as there are processors, or measure "
     "on quiet hosts: threads waited for a processor",
     "computation": "find out what takes longer in the same work: more instructions (replicated work), or "

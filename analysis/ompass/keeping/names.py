@@ -47,7 +47,7 @@ def _with_names(run: Run, resolver: Resolver) -> Resolver:
 
 
 def keep_names_of(directories: Iterable[Path], limit_s: float = math.inf) -> None:
-    """Keeps the names of these runs. Skips runs that cannot be read, and all runs after the time limit.
+    """Keeps the names of these runs. Skips unreadable runs, and all runs left after the time limit.
 
     The first command that reads a skipped run keeps its names. Runs with the same modules, such as the ranks
     of a job, get equal names files, each with the names of all these runs.

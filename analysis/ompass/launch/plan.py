@@ -357,7 +357,7 @@ def _names(preload: str) -> list[str]:
 
 
 def _preloaded(ours: Sequence[Path], theirs: str) -> str:
-    """Returns an LD_PRELOAD: the extension, then ours, then theirs.
+    """Returns an LD_PRELOAD: the extension, then our libraries, then the user's.
 
     If the tool came first, its wrappers would only forward calls.
     """

@@ -117,7 +117,7 @@ def publish_failure(status: int) -> None:
 
 
 def withdraw() -> None:
-    """Removes the plan at the end of a leader."""
+    """Removes the plan when its leader ends."""
     if _is_leader(os.environ):
         try:
             os.unlink(_file(os.environ))  # noqa: PTH108 (pathlib is slow to import)
@@ -207,7 +207,7 @@ def _wait_for_plan(environ: Mapping[str, str]) -> list[str] | None:
             return parts
         if not is_led and waited_s > _CLAIM_S:
             return None
-        time.sleep(max(_POLL_S, waited_s / 8))  # ever longer: all ranks on the host wait in this loop
+        time.sleep(max(_POLL_S, waited_s / 8))  # pauses grow, because all ranks on the host wait here
 
 
 def _read(path: str) -> list[str] | None:

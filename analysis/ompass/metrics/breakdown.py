@@ -145,7 +145,8 @@ def time_breakdown(
     """Returns the breakdown of `scope`.
 
     `regions` lists the parallel constructs of Scope.REGION. `groups` maps the number of a construct to the
-    number that represents it, because one source line may have several addresses; other numbers stay.
+    number that represents it, because one source line may have several addresses. It may omit constructs that
+    represent themselves.
     A run without any parallel region falls back to Scope.PROGRAM.
     """
     groups = groups or {}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Findings: the problems that slow a run down, in plain language, most expensive first.
 
-Owns the table of all kinds of problems, and the order of judgement. The modules *_findings.py have the
-judges, thresholds.py the thresholds, notes.py the notes on the limits of figures.
+Owns the table of all kinds of problems, and the order of judgement. The judges are in *_findings.py, the
+thresholds in thresholds.py, the notes on the limits of figures in notes.py.
 """
 
 from __future__ import annotations

@@ -175,7 +175,7 @@ def _counting(facts: Facts) -> Iterator[Finding]:
             "counters_in_times",
             "Times include the cost of reading hardware counters",
             f"counters were read when each task began and ended, which takes microseconds; a task took "
-            f"{duration(work_ns)} on average, including a part of that",
+            f"{duration(work_ns)} on average, including a part of this cost",
             "use a run without --counters to judge times and task sizes",
             mean_work_ns=work_ns,
         )

@@ -158,9 +158,10 @@ _TIMED_STATES = ("work", "schedule", "sync", "idle", "mpi", "offload")
 
 
 def running_shares(rows: Sequence[RegionRow]) -> tuple[float, float]:
-    """Returns the shares of the creating and of the scheduling time with a processor, each 0 to 1.
+    """Returns the parts of the time in create and in schedule that threads were on a processor, 0 to 1.
 
-    The source of the rows' times must be SWITCHES. Rows give all off-CPU time of creations as the rest.
+    The source of the rows' times must be SWITCHES. Rows list the off-CPU time of every state except create,
+    whose off-CPU time is the rest.
     """
     fields = [f"{state}_{kind}_ns" for state in _TIMED_STATES for kind in ("preempted", "blocked")]
     total = sums(rows, f"create_ns schedule_ns preempted_ns blocked_ns {' '.join(fields)}")

@@ -33,7 +33,7 @@ _EXACT_ROUNDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """The ratio of the times after to the times before. With too few runs, `low` is 0 and `high` infinite."""
+    """The ratio of times, after / before. With too few runs, `low` is 0 and `high` infinite."""
 
     estimate: float
     low: float
