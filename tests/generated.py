@@ -58,7 +58,7 @@ def columns() -> str:
 def _table(name: str) -> Iterable[str]:
     table = TABLES[name]
     yield f"### {name}\n"
-    yield f"{table.meaning[0].upper()}{table.meaning[1:]}{' (of a trace)' if table.needs_trace else ''}.\n"
+    yield f"{table.meaning[0].upper()}{table.meaning[1:]}{' (traces only)' if table.needs_trace else ''}.\n"
     figures = {field[0] for field in _FIGURES[name].describe()} if name in _FIGURES else set()
     own = [column for column in table.columns if column.name not in figures or column.name in _KEYS]
     yield "| column | type | meaning |\n|---|---|---|"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks the operating system for the output of other programs, and for the busy and stolen time of CPUs."""
+"""Returns the output of other programs, and the busy and stolen time of CPUs."""
 
 from __future__ import annotations
 

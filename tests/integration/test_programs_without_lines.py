@@ -222,6 +222,6 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1")
     servers = Servers("libnone.so.1")
     assert servers.find("ab" * 20) is None
-    assert servers.problem == "libnone.so.1 is missing, so DEBUGINFOD_URLS was not asked"
+    assert servers.problem == "libnone.so.1 is missing, so DEBUGINFOD_URLS has no effect"
     monkeypatch.delenv("DEBUGINFOD_URLS")
     assert Servers("libnone.so.1").problem == ""

@@ -165,8 +165,8 @@ def test_notes_state_what_limits_the_figures() -> None:
     content = swept()
     assert noted(content, "no serial program was given")
     assert noted(content, "--unrecorded measures the cost")
-    assert not noted(content, "left out", n_left_out=0)
-    assert noted(content, "1 round left out", n_left_out=1)
+    assert not noted(content, "the figures omit", n_left_out=0)
+    assert noted(content, "the figures omit 1 round", n_left_out=1)
     assert not noted(content, "other programs used", others=0.049)
     assert noted(content, "other programs used up to 5.0% of the CPUs' time", others=0.05)
     assert not noted(content, "threads instead of", n_seen=3), "threads took turns"

@@ -176,7 +176,7 @@ def _cell(value: object) -> str:
 def _print_tables() -> None:
     console = console_for()
     for each in TABLES.values():
-        trace = " (of a trace)" if each.needs_trace else ""
+        trace = " (traces only)" if each.needs_trace else ""
         console.print(Text.assemble((each.name, "bold"), f": {each.meaning}{trace}"))
         table = plain_grid()
         for _ in range(3):

@@ -270,7 +270,7 @@ def _changes(title: str, changes: Sequence[Change[Place]]) -> Table:
         ),
         changes,
         word="figure",
-        more="--json (with less change)",
+        more="--json (smaller changes)",
         most=_MOST_ROWS,
     )
 

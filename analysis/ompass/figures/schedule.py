@@ -66,7 +66,7 @@ def picture_intervals(run: Run) -> int:
 
 
 def gantt(content: ReportContent, schedule: Schedule, *, by_home: bool = False) -> Spec | None:
-    """Returns a row per thread over time. The colour of work shows its task construct.
+    """Returns a Gantt chart: a row per thread over time. The colour of work shows its task construct.
 
     Where state intervals are too short to be visible, each kind has its share of the height. With `by_home`,
     the colour of work shows the domain where its task was placed, or else the creating thread; the schedule

@@ -36,7 +36,7 @@ _State = Mapping[Path, tuple[int, int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """State that a program can change: the position of its input, files in its directory and arguments."""
+    """State that a program can change: the position of its input, and files that it may write."""
 
     offset: int  # position of standard input; -1: it is not a file
     files: _State

@@ -2,7 +2,7 @@
 """Efficiencies of an MPI job with OpenMP threads, by the two models of POP (products and sums), and by TALP.
 
 Owns the formulas: pure functions of the times of each rank. R is the time of the job (its longest rank). For
-each rank, U is its useful time (work, the mean over its threads), and N its time outside of MPI:
+each rank, U is its useful time (the mean work of its threads), and N its time outside of MPI:
 
     hybrid efficiency  =  avg U / R  =  MPI efficiency * OpenMP efficiency
     MPI efficiency     =  avg N / R  =  load balance (avg N / max N) * communication (max N / R)
@@ -52,27 +52,27 @@ class RankTimes:
 
     @property
     def useful_ns(self) -> float:
-        """U: the work, the mean over the threads."""
+        """U: the mean work of a thread."""
         return (self.work_inside_ns + self.work_outside_ns) / self.n_threads
 
     @property
     def mpi_ns(self) -> float:
-        """The time in MPI, the mean over the threads. Outside of regions, all threads count as in MPI."""
+        """The mean time of a thread in MPI. Outside of regions, all threads count as in MPI."""
         return self.mpi_outside_ns + self.mpi_inside_ns / self.n_threads
 
     @property
     def outside_mpi_ns(self) -> float:
-        """N: the time outside of MPI, the mean over the threads."""
+        """N: the mean time of a thread outside of MPI."""
         return self.wall_ns - self.mpi_ns
 
     @property
     def region_loss_ns(self) -> float:
-        """Time in regions with neither work nor MPI, the mean over the threads."""
+        """The mean time of a thread in regions with neither work nor MPI."""
         return self.region_ns - (self.work_inside_ns + self.mpi_inside_ns) / self.n_threads
 
     @property
     def serial_loss_ns(self) -> float:
-        """Time outside of regions and MPI without work, the mean over the threads."""
+        """The mean time of a thread without work outside of regions and MPI."""
         return self.serial_ns - self.work_outside_ns / self.n_threads
 
 

@@ -112,7 +112,7 @@ def records_mpi(run: Run) -> bool:
 
 
 def time_in_mpi(facts: Facts) -> Iterator[Evidence]:
-    """Yields the time of one rank in MPI. Only the records of all ranks show the rank for which it waits."""
+    """Yields the time of one rank in MPI. Only the runs of all ranks show which rank it waits for."""
     times = rank_times(facts.run)
     part = share(times.mpi_ns, times.wall_ns)
     if part < thresholds.IN_MPI_SHARE:

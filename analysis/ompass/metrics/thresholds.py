@@ -148,7 +148,7 @@ WAKING_SHARE: Final = 0.10
 """Slow wake-ups are reported if sleeping threads need this part of the thread-time to run again."""
 
 SPUN_SHARE: Final = 0.05
-"""Advice to let waiting threads sleep is given if they spin for this part of the processors' time."""
+"""Findings advise to let waiting threads sleep if these spin for this part of the processors' time."""
 
 SHORT_REGION_NS: Final = 50_000
 """In regions with less work per thread, fork and join take about as long as the work."""

@@ -64,7 +64,7 @@ class Slice:
     untimed: bool  # an undeferred task, with the time of the preceding event
 
     def label(self, names: Mapping[int, str]) -> str:
-        """Returns the viewers' label; `names` are names of constructs."""
+        """Returns the label in viewers; `names`: names by construct."""
         if self.kind is SliceKind.WAIT:
             return WAITS.get(self.construct, "wait")
         if self.kind is SliceKind.LOCK:
@@ -213,7 +213,7 @@ def fitting_windows(counts: Sequence[int], limit: int) -> list[tuple[int, int]]:
 
 
 def walk(slices: Sequence[Slice]) -> Iterator[tuple[int, Slice, bool]]:
-    """Yields (time, slice, entered) of one thread in order. Times never decrease; every slice is left.
+    """Yields (time, slice, entered) of one thread in order: twice for each slice. Times never decrease.
 
     `slices` are in the order of their ends, as in a Timeline. A slice contains the slices one level deeper
     that ended since the preceding slice of its level.

@@ -43,7 +43,7 @@ from ompass.symbols.resolver import UNKNOWN, Location
 from ompass.units import duration, percent, plural, ratio
 
 _UNEVEN: Final = 0.05
-"""The ranks are a finding if waits for the longest rank take at least this share of the thread-time."""
+"""Unequal work is a finding if waits for the longest rank take at least this share of the thread-time."""
 _REPLACED: Final = {
     "one_core": ("oversubscribed", "disturbed"),
     "crowded_hosts": ("oversubscribed", "disturbed"),
@@ -353,7 +353,7 @@ def _table(title: str, factors: Sequence[Factor]) -> Table:
 
 
 def _sentences(job: Job, found: Efficiencies) -> Iterator[str]:
-    """Yields sentences on the low efficiencies that have a reason, or that none is low; on preempted work."""
+    """Yields the reasons for low efficiencies, or that none is low, and the share of preempted work."""
     if not any(factor.value < LOW for factor in found.multiplicative if factor.value is not None):
         yield f"No efficiency is below {percent(LOW)}."
     yield from (text for _, text in _explained(job, found))

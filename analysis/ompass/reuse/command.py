@@ -102,7 +102,7 @@ def krd(
     l2: Annotated[
         str,
         typer.Option(
-            "--l2", metavar="SIZE", help="Border of close and near (default: the L2).", rich_help_panel=SHOWN
+            "--l2", metavar="SIZE", help="Longest close distance (default: the L2).", rich_help_panel=SHOWN
         ),
     ] = "",
     llc: Annotated[
@@ -110,7 +110,7 @@ def krd(
         typer.Option(
             "--llc",
             metavar="SIZE",
-            help="Border of near and far (default: the last level).",
+            help="Longest near distance (default: the last-level cache).",
             rich_help_panel=SHOWN,
         ),
     ] = "",
@@ -147,7 +147,7 @@ def krd(
     """
     check_form(as_json, as_csv, output, "--figure FILE")
     if not 0 < share <= 1:
-        raise UsageError(f"--share {share:g}", "it is a share above 0 and at most 1", "try --share 0.01")
+        raise UsageError(f"--share {share:g}", "it must be above 0 and at most 1", "try --share 0.01")
     l2_bytes, llc_bytes = _size("--l2", l2), _size("--llc", llc)
     machine = synthetic_topology(topology) if topology else None
     workers = Workers(dask, jobs)

@@ -143,7 +143,7 @@ def collect_samples(
 
 
 _NEARLY_ALL = 0.8
-"""If this share of a library's complete calls has the same `library`, cut-off calls get its usual caller."""
+"""Cut-off calls get the usual caller if this share of the complete calls belongs to one group (`library`)."""
 
 
 def with_callers(samples: Sequence[LocatedSample]) -> tuple[LocatedSample, ...]:

@@ -39,7 +39,7 @@ def _part(
     condition: Callable[[LocatedSample], bool],
     is_blamed: Callable[[LocatedSample], bool] = lambda _: True,
 ) -> _Part:
-    """Returns the part of the work with this condition.
+    """Returns the part of the work that satisfies a condition.
 
     Its line has the most blamed samples; if few samples are blamed, the most samples.
     """
@@ -221,7 +221,7 @@ _GETS_CHUNK: Final = re.compile("dispatch|GOMP_(loop|sections)")  # in libomp, a
 
 
 def _may_get_chunk(sample: LocatedSample) -> bool:
-    """True if a sample of a region is in a function of the runtime that hands out chunks, or has no name."""
+    """True if a sample of a region is in a runtime function that hands out chunks, or that has no name."""
     called = (call.function for call in takewhile(lambda call: call.library != OWN, sample.calls))
     names = [name for name in called if name]
     of_runtime = sample.library == RUNTIME and sample.owner.kind == "implicit"

@@ -27,7 +27,7 @@ CAUSES: Final = (
 """All causes, in the order in which they are subtracted."""
 
 _CONFIDENT: Final = 1.96
-"""Standard errors on each side of a value in its interval of 95%."""
+"""Standard errors on each side of a value in its 95% interval."""
 
 _SAME_TASKS: Final = 0.2
 """Tasks of one construct count as the same tasks if their mean work differs by at most this part."""
@@ -100,7 +100,7 @@ class Growth:
 
     @property
     def interval_ns(self) -> tuple[float, float]:
-        """The interval of 95% of the excess."""
+        """The 95% interval of the excess."""
         return self.excess_ns - _CONFIDENT * self.error_ns, self.excess_ns + _CONFIDENT * self.error_ns
 
     @property
@@ -125,15 +125,15 @@ class Cause:
 
     kind: str  # one of CAUSES
     ns: float
-    low_ns: float  # interval of 95%
+    low_ns: float  # 95% interval
     high_ns: float
     basis: str  # "clock", "samples" or "rest"
-    line: LineThatGrew | None  # the line that grew most by this cause
+    line: LineThatGrew | None  # the line that grew most for this cause
 
 
 @dataclass(frozen=True, slots=True)
 class Causes:
-    """The inflation of work on P threads, divided."""
+    """The inflation of work on P threads, divided among its causes."""
 
     inflation_ns: float
     parts: tuple[Cause, ...]  # their sum is the inflation; largest first, without those below 1 ns

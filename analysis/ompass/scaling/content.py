@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The content of every form of a sweep's report: finished jobs by number of threads, points and verdicts.
+"""The content of the reports on a sweep: finished jobs by number of threads, points and verdicts.
 
 Owns the rule by which constructs of different runs match: same kind, function, file and line. Runs of one
 program that were recorded one by one, such as by batch jobs, also form a sweep.
@@ -413,9 +413,8 @@ def recorded_sweep(
 ) -> tuple[tuple[SweepRuns, ...], SweepSpec]:
     """Returns the runs by number of threads, and their command.
 
-    Raises UsageError without a run on one thread.
-
     A round pairs a run with a run on one thread. Ignores runs without a partner.
+    Raises UsageError without a run on one thread.
     """
     by_threads: dict[int, list[Run]] = {}
     for content in sorted(contents, key=lambda each: each.run.start_epoch_ns):

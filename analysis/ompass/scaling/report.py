@@ -348,7 +348,7 @@ def _causes_shown(column: NumberOfThreads) -> Iterator[Table | str]:
     if causes.lines:
         yield _lines(column)
     if not causes.has_samples:
-        yield "The runs have no samples of the work, so all that clocks do not show counts as memory."
+        yield "Without samples of the work, all inflation that clocks do not explain counts as memory."
     elif causes.enough_hz:
         yield (
             f"{count(causes.n_samples)} samples on {column.point.threads} threads and "
@@ -367,8 +367,8 @@ def _causes(column: NumberOfThreads) -> Table:
             Column("", "cause", Kind.NAME, lambda cause: WORDS[cause.kind]),
             data("kind"),
             Column("ns", "time", Kind.TIME, hint="the sum of this column is the inflation"),
-            Column("low_ns", "from", Kind.TIME, hint="interval of 95%"),
-            Column("high_ns", "to", Kind.TIME, hint="interval of 95%"),
+            Column("low_ns", "from", Kind.TIME, hint="95% interval"),
+            Column("high_ns", "to", Kind.TIME, hint="95% interval"),
             Column("", "of all", Kind.SHARE, lambda cause: _part(cause.ns, grown_ns), _OF_ALL),
             Column("basis", "known from", Kind.NAME),
             Column("", "line", Kind.NAME, lambda c: c.line.spot.label if c.line else ""),
@@ -398,8 +398,8 @@ def _lines(column: NumberOfThreads) -> Table:
             Column("one_thread_ns", "on one", Kind.TIME, "growth.one_ns", "processor time on one thread"),
             Column("ns", f"on {column.point.threads}", Kind.TIME, "growth.ns", "on that many threads"),
             Column("excess_ns", "excess", Kind.TIME, "growth.excess_ns"),
-            Column("low_ns", "from", Kind.TIME, lambda g: g.growth.interval_ns[0], "interval of 95%"),
-            Column("high_ns", "to", Kind.TIME, lambda g: g.growth.interval_ns[1], "interval of 95%"),
+            Column("low_ns", "from", Kind.TIME, lambda g: g.growth.interval_ns[0], "95% interval"),
+            Column("high_ns", "to", Kind.TIME, lambda g: g.growth.interval_ns[1], "95% interval"),
             data("share"),
             Column("", "of all", Kind.SHARE, lambda g: _part(g.growth.excess_ns, grown_ns), _OF_ALL),
             Column("", "cause", Kind.NAME, lambda g: WORDS[g.cause]),
@@ -473,8 +473,8 @@ def _warnings(content: ScalingContent) -> list[str]:
     left_out = max(column.n_left_out for column in content.columns)
     if left_out:
         notes.append(
-            f"{plural(left_out, 'round')} left out, because other programs used the CPUs for more than "
-            f"{percent(thresholds.DISTURBED_SHARE)} of the time."
+            f"the figures omit {plural(left_out, 'round')}, because other programs used the CPUs for more "
+            f"than {percent(thresholds.DISTURBED_SHARE)} of the time."
         )
     others = max(column.others for column in content.columns)
     if others >= thresholds.DISTURBED_SHARE:

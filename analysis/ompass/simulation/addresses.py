@@ -57,7 +57,7 @@ def variable_name(modules: Sequence[Module], address: int) -> str:
         path = Path(module.path)
         try:
             if module.build_id and read_facts(path).build_id != module.build_id:
-                continue  # the file is of another build
+                continue  # the file belongs to another build
             if found := object_at(path, address - module.base):
                 return demangle(found)
         except (NotElfError, OSError):

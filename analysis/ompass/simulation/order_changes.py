@@ -35,7 +35,7 @@ from ompass.simulation.trial import LEAST_GAIN, Candidate, Trial, Way
 
 _IN_A_LOOP = 3  # this many waits of a task, barriers of a region, or regions count as a loop
 _DEPTHS = (2, 4, 8)
-_MOST_LOCKS = 4  # tries only the locks that are busy for longest
+_MOST_LOCKS = 4  # locks to try, those that are busy for longest
 _ALONE = 0.5  # work counts as undivided if one thread does at least this part of it
 
 

@@ -388,7 +388,8 @@ def notes_on(
         notes.append("Nested regions run on the thread that enters them.")
     if program.n_dependent_waits:
         notes.append(
-            f"{plural(program.n_dependent_waits, 'taskwait')} with dependences wait for all children."
+            f"The simulation of {plural(program.n_dependent_waits, 'taskwait')} with dependences waits for "
+            "all children."
         )
     if program.n_unfulfilled:
         notes.append(

@@ -39,7 +39,7 @@ For a change of a large program, Trial tries fewer values, several at a time.
 _MOST_AT_A_TIME = 4  # each changed copy of a program takes memory
 _COARSE = 3  # of a large program, every third value is tried first, then those near the best
 _AT_LIMIT = 0.9  # share of the time from which a lock or a chain counts as the limit
-_ENOUGH = 8  # times as many threads make loops so short that a chain becomes the limit
+_ENOUGH = 8  # with this many times the threads, loops are so short that a chain becomes the limit
 _FREE = SimulationOptions(costs={"create": ((1, 0.0),)})  # operations of the runtime take no time
 
 
@@ -145,7 +145,7 @@ class Trial:
         return program.n_tasks + program.n_dependences + program.n_accesses >= LARGE
 
     def _runs_of(self, ways: Mapping[int, Way]) -> dict[int, SimulatedRun]:
-        """Returns the runs of all values, in order; for a large program, of some and of all near the best."""
+        """Returns the runs in order; for a large program, of every third value and of those near the best."""
         values = list(ways)
         first = coarse_values(len(values)) if self.is_large else range(len(values))
 
@@ -189,7 +189,7 @@ class Trial:
         return max(self.machine.domains(self.threads), default=0) + 1 if self.base.levels else 1
 
     def is_comparable(self, threads: int) -> bool:
-        """True if a run on so many threads models memory exactly if the unchanged run does."""
+        """True if this number of threads and the unchanged run both model memory, or neither does."""
         is_modelled = self.memory is not None and self.memory.system(self.machine, threads) is not None
         return is_modelled == bool(self.base.levels)
 

@@ -117,7 +117,7 @@ def _usable(path: Path, build_id: str) -> bool:
 _URLS: Final = "DEBUGINFOD_URLS"
 _LIBRARY: Final = "libdebuginfod.so.1"
 _PATIENCE_S: Final = 5.0
-"""If a server sends nothing for this time, ompass asks no server again; DEBUGINFOD_TIMEOUT changes it."""
+"""Default of DEBUGINFOD_TIMEOUT: if a server sends nothing for this time, ompass asks no server again."""
 
 _Progress = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_long, ctypes.c_long)
 
@@ -137,7 +137,7 @@ class Servers:
         try:
             self._functions = _functions_of(library)
         except (OSError, AttributeError):
-            self.problem = f"{library} is missing, so {_URLS} was not asked"
+            self.problem = f"{library} is missing, so {_URLS} has no effect"
 
     def find(self, build_id: str) -> Path | None:
         """Returns the debug file of a module; None if no server has it or the servers do not answer."""
