@@ -289,12 +289,13 @@ def _notes(before: Side, after: Side, compared: Sequence[Compared]) -> list[str]
     if in_series:
         notes.append(
             "the sides did not run alternately, so a machine that became slower looks like a change. "
-            f"The least difference that counts is {minimum_text(in_series[0].time)}: 2%, or twice the typical "
-            "distance between two runs of a side. `ompass check` alternates."
+            f"The least difference that counts is {minimum_text(in_series[0].time)}: 2%, or twice the "
+            "typical distance between two runs of a side. `ompass check` alternates."
         )
     elif repeated:
         notes.append(
-            f"the sides ran alternately: the least difference that counts is {minimum_text(repeated[0].time)}."
+            "the sides ran alternately: the least difference that counts is "
+            f"{minimum_text(repeated[0].time)}."
         )
     disturbed = [one for one in (before, after) if one.n_disturbed]
     for side in disturbed:

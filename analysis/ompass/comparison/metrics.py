@@ -27,7 +27,7 @@ from ompass.scaling.metrics import WorkOf
 Key = TypeVar("Key", bound=Hashable)
 
 SIGNIFICANT_P: Final = 0.02
-"""At this level, the probability that more than 5 of 100 pairs of equal builds are called different is 1.5%."""
+"""At this level, more than 5 of 100 pairs of equal builds are called different with a probability of 1.5%."""
 
 MINIMUM_ALTERNATING: Final = 0.01
 """Least relative difference of alternating runs. Equal builds differ by some tenths of a percent, because

@@ -23,7 +23,7 @@ from ompass.model import Run
 from ompass.units import duration, size
 
 MOST_NS: Final = 30_000_000_000
-"""Longest time of a program that runs a second time without a request: its user waits as long again."""
+"""Longest time of a program that runs a second time without --twice. Users wait at least as long again."""
 MOST_BYTES: Final = 64 << 20
 """Largest trace for advice: 4 million tasks (TASK_BYTES), or 2.8 million if every second task waits."""
 
@@ -168,7 +168,7 @@ def _named(words: Sequence[str]) -> Iterator[Path]:
 
 
 def _with_entries(path: Path) -> list[Path]:
-    """Returns the path; for a directory, also its entries, but not those of subdirectories."""
+    """Returns the path; for a directory, also its entries, without entries of subdirectories."""
     try:
         with os.scandir(path) as entries:
             return [path, *(path / each.name for each, _ in zip(entries, range(_MOST_FILES), strict=False))]
