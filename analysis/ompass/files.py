@@ -77,7 +77,7 @@ _LARGEST_BYTES: Final = 64 << 20
 
 
 def read_small_file(path: Path) -> str:
-    """Returns the text of a regular file, with replacements for broken characters.
+    """Returns the text of a regular file; replaces bytes that are not UTF-8.
 
     Raises OSError for other kinds of files, and for files above 64 MiB.
     """

@@ -484,7 +484,7 @@ def _after(produced: ProducedRuns, first: FirstRun, limits: Limits, shown: Shown
 
 
 def _whole_job(produced: ProducedRuns) -> tuple[Path, ...]:
-    """Returns the runs of all ranks when they have ended; empty if some ranks are elsewhere, or still run."""
+    """Waits until all ranks have ended, and returns their runs; empty if some are elsewhere, or still run."""
     rank, _, size = rank_variables(os.environ)
     if not rank:
         return produced.ranks  # their launcher has ended
@@ -523,7 +523,7 @@ def say_others(others: Sequence[Path]) -> None:
 
 
 def _shown(path: Path) -> str:
-    """Returns the path, relative to the working directory if it lies below."""
+    """Returns the path; relative to the working directory if the path lies in it."""
     try:
         return str(path.relative_to(Path.cwd()))
     except ValueError:

@@ -153,7 +153,7 @@ def brief_comparison(content: ComparisonContent) -> Report:
 
 
 def _reported(side: str) -> str:
-    """Returns the words that name the runs of a side for `ompass report`; for a folder, all runs in it."""
+    """Returns the arguments of `ompass report` for a side: its path or, for a folder, all runs in it."""
     path = Path(side)
     is_folder = path.is_dir() and not is_run_directory(path) and not is_sweep_directory(path)
     return f"{shlex.quote(side)}/*.ompass" if is_folder else shlex.quote(side)

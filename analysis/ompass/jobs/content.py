@@ -75,8 +75,8 @@ def jobs_of(contents: Sequence[ReportContent]) -> list[tuple[ReportContent, ...]
 def jobs_of_runs(runs: Sequence[Run]) -> list[tuple[Run, ...]]:
     """Returns the jobs in order of their starts, each as its runs in order of their ranks.
 
-    Ranks of one launch are one job. So are ranks with different numbers that ran at the same time, and whose
-    directories are in one folder. A run without a rank is a job of its own.
+    Ranks of one launch are one job. So are ranks with different numbers that ran at the same time, if their
+    directories are in one folder. A run without a rank is a separate job.
     """
     groups: dict[tuple[str, str], _Group] = {}
     for run in runs:

@@ -168,7 +168,7 @@ def _named(words: Sequence[str]) -> Iterator[Path]:
 
 
 def _with_entries(path: Path) -> list[Path]:
-    """Returns the path; for a directory, also its entries, without entries of subdirectories."""
+    """Returns the path and, for a directory, its direct entries."""
     try:
         with os.scandir(path) as entries:
             return [path, *(path / each.name for each, _ in zip(entries, range(_MOST_FILES), strict=False))]

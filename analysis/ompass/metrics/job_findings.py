@@ -216,7 +216,7 @@ def _excess(facts: JobFacts, time_ns: Callable[[JobFacts, RankFacts], float]) ->
 
 
 def _of_running(facts: JobFacts, rank: RankFacts) -> float:
-    """Returns the time of the rank's work, plus the average wait for processors of that much work."""
+    """Returns the time of the rank's work, plus the average wait for processors during that much work."""
     return _running_ns(rank) * (1 + _waits_per_work(facts))
 
 

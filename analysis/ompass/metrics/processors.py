@@ -36,7 +36,7 @@ class Presence:
 
 @dataclass(frozen=True, slots=True)
 class WaitTimes:
-    """Time of threads that had nothing to run: spun_ns + slept_ns + preempted_ns is the whole."""
+    """Time of threads that had nothing to run. total_ns == spun_ns + slept_ns + preempted_ns."""
 
     spun_ns: int = 0  # on a processor
     slept_ns: int = 0  # off the processor voluntarily
@@ -158,7 +158,7 @@ _TIMED_STATES = ("work", "schedule", "sync", "idle", "mpi", "offload")
 
 
 def running_shares(rows: Sequence[RegionRow]) -> tuple[float, float]:
-    """Returns the parts of the time in create and in schedule that threads were on a processor, 0 to 1.
+    """Returns, for the states create and schedule, the part of their time on a processor, 0 to 1.
 
     The source of the rows' times must be SWITCHES. Rows list the off-CPU time of every state except create,
     whose off-CPU time is the rest.

@@ -117,7 +117,7 @@ SERIAL_SHARE: Final = 0.05
 """Amdahl's bound is shown if the serial part reaches this part of all work (5%: at most 20x)."""
 
 SERIAL_LINE: Final = 0.80
-"""If this part of the serial samples have one line among their calls, the finding names that line."""
+"""If this part of the serial samples share a line among their calls, the finding names that line."""
 
 SERIAL_COST: Final = 0.10
 """A serial part is a problem if this part of the threads' capacity is lost to it."""

@@ -97,7 +97,7 @@ def numbered_lines(
 class Sources:
     """The lines of source files. Uses the lines in `kept`, by file and number; reads all other files.
 
-    Missing and too large files have no excerpts.
+    Files that are missing or too large have no excerpts.
     """
 
     def __init__(self, kept: Mapping[str, Mapping[int, str]] = MappingProxyType({})) -> None:

@@ -52,7 +52,7 @@ class Part:
 
 
 def overview_parts(contents: Sequence[ReportContent]) -> Iterator[Part]:
-    """Yields the overview of several runs, with their thread-time in one figure; for ranks, of their job."""
+    """Yields the overview of several runs, or of the job that they form, with a figure of thread-times."""
     job = job_of_reports(contents)
     first, *others = job_report(job, contents).sections if job else (Section("runs", "All runs", ()),)
     yield Part(first, {"runs": RUN_FIGURES["breakdown"].make(contents)})

@@ -76,7 +76,7 @@ def _words_of_cost(tasks: Sequence[ConstructTotals]) -> str:
 
 
 def _other_states(tasks: Sequence[ConstructTotals]) -> Iterator[Column]:
-    """Yields the columns of the states other than OpenMP's; people see only those with time."""
+    """Yields the columns of the states other than OpenMP's; reports for people omit states without time."""
     shown = shown_states(*tasks)
     for state in STATES:
         if state not in OPENMP_STATES:

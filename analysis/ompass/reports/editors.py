@@ -64,7 +64,7 @@ def sarif(remarks: Sequence[Remark], tree: SourceTree) -> dict[str, Any]:
 
 
 def _semantic(version: str) -> str:
-    """Returns the version if it is a semantic one; otherwise the version of an unknown build."""
+    """Returns the version if it is a semantic version; otherwise 0.0.0."""
     return version if re.fullmatch(r"\d+\.\d+\.\d+(\+[\w.]+)?", version) else "0.0.0"
 
 
@@ -92,7 +92,7 @@ def _result(remark: Remark, rule: int, tree: SourceTree) -> dict[str, Any]:
 
 
 def _location(remark: Remark, tree: SourceTree) -> dict[str, Any]:
-    """Returns the line and the function; without them, nothing."""
+    """Returns the known parts of the location: the line, the function, or both."""
     location = remark.location
     found: dict[str, Any] = {}
     if location.line:

@@ -80,7 +80,7 @@ def _part(state: str) -> Column:
 
 _WORK_AND_IDLE: Final = (_part("work"), _part("idle"))
 THREAD_TIME: Final = (Column("thread_time_ns", "thread-time", Kind.TIME, "states.total_ns"), *_WORK_AND_IDLE)
-"""Columns of objects with times of states."""
+"""Columns of objects that have times by state."""
 
 
 def presence_fields(presence: Presence | None) -> dict[str, Any]:
@@ -269,7 +269,7 @@ def scope_words(breakdown: Breakdown) -> str:
 
 
 def presence_words(presence: Presence | None) -> Iterator[str]:
-    """Yields how long threads were off-CPU, if that was a noticeable part of the thread-time."""
+    """Yields a sentence on the off-CPU time, if it is a noticeable part of the thread-time."""
     if presence is None:
         return
     whole, times = ("the work", presence.work) if presence.work else ("the thread-time", presence.whole)
@@ -283,7 +283,7 @@ def presence_words(presence: Presence | None) -> Iterator[str]:
 
 
 def waiting_words(content: ReportContent) -> Iterator[str]:
-    """Yields how long waiting threads spun and slept, if they waited for a noticeable time."""
+    """Yields a sentence on the time that waiting threads spun and slept, if it is noticeable."""
     inside, outside = content.breakdown.waiting, waits_outside_regions(content.run)
     parts = [
         f"{where} they spun for {duration(times.spun_ns)} and slept for {duration(times.slept_ns)}"

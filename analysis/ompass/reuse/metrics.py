@@ -61,7 +61,7 @@ class ReuseHistogram:
         )
 
     def scaled_to(self, total_bytes: int) -> ReuseHistogram:
-        """Returns the same shares of `total_bytes`, in whole bytes; itself if it is empty."""
+        """Returns a histogram of `total_bytes` with the same shares, in whole bytes; itself if empty."""
         if self.accessed_bytes in (0, total_bytes):
             return self
         classes = _shared_out(

@@ -117,7 +117,7 @@ def busy_waiting(facts: Facts) -> Iterator[Evidence]:
 
 
 def system_calls(facts: Facts) -> Iterator[Evidence]:
-    """Yields system calls that take much of the work. Yields and the allocator have findings of their own."""
+    """Yields system calls that take much of the work, except calls that wait, and calls of the allocator."""
     part = _part(facts, lambda sample: _is_call(sample) and not _has_own_finding(sample))
     lost_ns = facts.system_calls_ns * (1.0 - _share_of_calls(facts, _has_own_finding))
     where = "in system calls, without page faults"
@@ -138,7 +138,7 @@ def _is_call(sample: LocatedSample) -> bool:
 
 
 def _share_of_calls(facts: Facts, condition: Callable[[LocatedSample], bool]) -> float:
-    """Returns the share of samples with this condition among the library calls in the work."""
+    """Returns the share of samples that satisfy a condition among the library calls in the work."""
     calls = [one for one in facts.samples if one.owner.kind in WORKING and _is_call(one)]
     return share(sum(one.weight for one in calls if condition(one)), sum(one.weight for one in calls))
 
@@ -231,7 +231,7 @@ def _may_get_chunk(sample: LocatedSample) -> bool:
 def _larger_chunks(chunk: float, chunk_ns: float, n_iterations: float) -> str:
     """Returns the cure: a chunk with some microseconds of work; a static schedule if chunks are few.
 
-    `chunk`: present iterations in a chunk; `n_iterations`: iterations in an instance of the loop.
+    `chunk`: current iterations in a chunk; `n_iterations`: iterations in an instance of the loop.
     """
     wanted = round(chunk * thresholds.TARGET_CHUNK_NS / max(chunk_ns, 1.0))
     wanted = max(min(wanted, round(n_iterations / thresholds.CHUNKS_TO_KEEP)), 2)

@@ -262,7 +262,7 @@ def _with_calls_that_sleep(parts: list[Cause], inflation_ns: float) -> list[Caus
 
 
 def _enough_hz(hz: int, half_ns: float, inflation_ns: float) -> int:
-    """Returns the sampling rate that narrows the interval to +-20% of the inflation; 0 if it is narrower."""
+    """Returns the sampling rate that narrows the interval to +-20% of the inflation; 0 if none is needed."""
     if inflation_ns <= 0 or half_ns <= 0.2 * inflation_ns:
         return 0
     return math.ceil(hz * (half_ns / (0.2 * inflation_ns)) ** 2 / 100) * 100

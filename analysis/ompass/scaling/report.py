@@ -116,7 +116,7 @@ def brief_scaling(content: ScalingContent) -> Report:
 
 
 def _of_program(content: ScalingContent) -> Iterator[str]:
-    """Yields the speed-up of the whole program in words, if the parallel regions have another one."""
+    """Yields the speed-up of the whole program in words, if it differs from the speed-up of the regions."""
     judged, first = content.judged, content.columns[0]
     if content.scope is not Scope.REGIONS or judged is None or first.point.threads != 1:
         return

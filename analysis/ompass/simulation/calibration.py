@@ -25,7 +25,7 @@ _TRACES = 8  # traces of each kind; the smallest cost counts
 
 
 def find_compiler() -> str:
-    """Returns a clang, because its programs use libomp. Raises CannotRecordError if there is none."""
+    """Returns the path of a clang, whose programs use libomp. Raises CannotRecordError if there is none."""
     for name in _COMPILERS:
         if path := shutil.which(name):
             return path

@@ -38,7 +38,7 @@ For a change of a large program, Trial tries fewer values, several at a time.
 """
 _MOST_AT_A_TIME = 4  # each changed copy of a program takes memory
 _COARSE = 3  # of a large program, every third value is tried first, then those near the best
-_AT_LIMIT = 0.9  # share of the time from which a lock or a chain counts as the limit
+_AT_LIMIT = 0.9  # least share of the time at which a lock or a chain counts as the limit
 _ENOUGH = 8  # with this many times the threads, loops are so short that a chain becomes the limit
 _FREE = SimulationOptions(costs={"create": ((1, 0.0),)})  # operations of the runtime take no time
 

@@ -183,7 +183,7 @@ class Resolver:
         )
 
     def blocking_calls(self, definition: Definition) -> tuple[BlockingCall, ...]:
-        """Returns calls in a construct that may put a thread to sleep, of the likeliest kind."""
+        """Returns the calls in a construct that may put a thread to sleep: those of the likeliest kind."""
         module, offset = definition.module, definition.offset
         if not self._knows(module) or offset <= 0:
             return ()

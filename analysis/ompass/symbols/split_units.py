@@ -120,9 +120,9 @@ class SplitUnit:
         ranges_at: Callable[[int], tuple[tuple[int, int], ...]],
         base: int,
     ) -> None:
-        """`ranges_at` reads the program's .debug_ranges (DWARF 4); `base` is the unit's lowest address.
+        """Reads the unit. Raises DamagedUnitError.
 
-        Raises DamagedUnitError.
+        `ranges_at` reads the program's .debug_ranges (DWARF 4); `base` is the unit's lowest address.
         """
         self._sections, self._addresses, self._ranges_at, self._base = sections, addresses, ranges_at, base
         self._by_offset: dict[int, Function] = {}
