@@ -550,7 +550,7 @@ def test_the_default_report_on_a_job_has_verdict_findings_and_ranks(tmp_path: Pa
         [one.key for one in report.sections],
     )
     assert not any(one.most_lines for one in full.sections)
-    assert any("Even distribution would save" in line for line in printed(full))
+    assert any("even distribution would save" in line for line in printed(full))
 
 
 def working_run(behaviour: str, at_line: int, of: int = 100, *, work_ms: int = 90) -> ReportContent:

@@ -363,7 +363,7 @@ def test_run_directories_are_found(tmp_path: Path) -> None:
         (["a 'b", "--", "x"], "quote it"),
         (["", "--", "x"], "is empty"),
         (["true", "--time", "long", "--", "x"], "--time-limit long"),
-        (["true", "--min-difference", "0", "--", "x"], "write it as 2%"),
+        (["true", "--min-difference", "0", "--", "x"], "write a percentage such as 2%"),
     ],
 )
 def test_wrong_usage_is_refused(arguments: list[str], complaint: str) -> None:

@@ -66,7 +66,7 @@ def test_the_rank_with_more_work_is_named_with_the_call_where_others_wait() -> N
     finding = found.finding
     assert finding.kind == "rank_imbalance"
     assert "rank 2 is outside of MPI for 1 s, 1.60 times the mean" in finding.because
-    assert "it works 1.60 times the mean" in finding.because
+    assert "its work takes 1.60 times the mean" in finding.because
     assert "MPI_Allreduce, where rank 2 arrives last" in finding.because
     assert finding.cost_ns == 3 * 500 * MS
     assert finding.construct == 3
@@ -136,7 +136,7 @@ def test_work_is_unequal_if_all_ranks_wait_equally_often_for_processors() -> Non
     late = [dict.fromkeys(("preempted_ns", "late_ns", "work_preempted_ns"), ms * MS) for ms in (300, 600)]
     ranks = [replace(rank(k, 500 - 500 * k), **late[k]) for k in range(2)]  # type: ignore[arg-type]
     assert kinds(ranks) == ["disturbed", "rank_imbalance"]
-    assert "it works 1.33 times the mean" in found_in(ranks)[1].finding.because
+    assert "its work takes 1.33 times the mean" in found_in(ranks)[1].finding.because
 
 
 def test_a_rank_that_uses_its_threads_badly_is_distinguished_from_one_with_more_work() -> None:

@@ -338,7 +338,9 @@ def parse_minimum(text: str) -> float | None:
         return None
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%?\s*", text)
     if match is None or not 0 < float(match[1]) < 1000:
-        raise UsageError(f"--min-difference {text}", "it is not a percentage", "write it as 2%")
+        raise UsageError(
+            f"--min-difference {text}", "it is not a percentage", "write a percentage such as 2%"
+        )
     return float(match[1]) / 100
 
 

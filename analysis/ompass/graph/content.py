@@ -137,7 +137,7 @@ def _notes(run: Run, graph: TaskGraph, expanded: frozenset[int], time: TimeKind)
     if graph.span_preempted_ns > thresholds.OFF_PROCESSOR_SHARE * graph.span_ns:
         notes.append(
             f"the tasks of the critical path were preempted for {duration(graph.span_preempted_ns)}"
-            + (", which is excluded." if time is TimeKind.CPU else "; --clock cpu excludes that.")
+            + (", which is excluded." if time is TimeKind.CPU else "; --clock cpu excludes this time.")
         )
     if graph.n_undeferred > graph.n_deferred:
         notes.append(

@@ -73,7 +73,7 @@ class RuntimeVersion:
         if self.is_newer_than_tested:
             notes.append(f"newer than the tested releases (up to LLVM {TESTED[-1]})")
         elif self.first and not any(self.first <= major <= self.last for major in TESTED):
-            notes.append(f"not tested (LLVM {', '.join(map(str, TESTED))} are)")
+            notes.append(f"not tested (tested: LLVM {', '.join(map(str, TESTED))})")
         return notes
 
 

@@ -245,7 +245,7 @@ def _lost_ns(rank: RankFacts) -> float:
 
 def _of_work(facts: JobFacts) -> str:
     mean = fmean(map(_running_ns, facts.ranks))
-    words = f": it works {ratio(share(_running_ns(facts.latest), mean))} times the mean"
+    words = f": its work takes {ratio(share(_running_ns(facts.latest), mean))} times the mean"
     relative = _relative_instructions(facts)
     if relative:
         words += f" and executes {ratio(relative)} times the mean number of instructions"
@@ -275,7 +275,7 @@ def _of_waiting(facts: JobFacts) -> str:
 
 def _of_losing(facts: JobFacts) -> str:
     lost = share(_lost_ns(facts.latest), facts.latest.times.outside_mpi_ns)
-    return f", although its work is even: its threads are without work for {percent(lost)} of that time"
+    return f", although its work is even: its threads lack work for {percent(lost)} of that time"
 
 
 _WORK: Final = "rank_imbalance"

@@ -140,7 +140,7 @@ def _team(facts: Facts) -> Iterator[Finding]:
             "Helper threads of the runtime ran target tasks",
             f"{plural(len(breakdown.helpers), 'helper thread')} of the runtime ran "
             f"{plural(sum(t.n_tasks for t in breakdown.helpers), 'task')} in "
-            f"{duration(facts.helper_work_ns)}; they are left out of team size and idle time",
+            f"{duration(facts.helper_work_ns)}; team size and idle time exclude them",
             n_helpers=len(breakdown.helpers),
             n_tasks=sum(t.n_tasks for t in breakdown.helpers),
             work_ns=facts.helper_work_ns,

@@ -212,7 +212,7 @@ def job_report(job: Job, contents: Sequence[ReportContent] = ()) -> Report:
     said = f"Rank {job.busiest.rank} has most work, {job.imbalance:.2f} times the mean."
     if job.lost_ns:
         said += (
-            f" Even distribution would save up to {duration(job.lost_ns)} of thread-time "
+            f" An even distribution would save up to {duration(job.lost_ns)} of thread-time "
             f"({percent(job.lost_share)}) spent waiting for the longest rank."
         )
     by_work = sorted(job.ranks, key=lambda rank: -rank.useful_ns)
@@ -414,7 +414,7 @@ def _threads(_: Job, found: Efficiencies) -> str:
         )
         if loss >= 0.01
     ]
-    return f"outside of MPI, threads are {' and '.join(parts)}" if parts else "threads are without work"
+    return f"outside of MPI, threads are {' and '.join(parts)}" if parts else "threads lack work"
 
 
 def _not_known(found: Efficiencies) -> Iterator[str]:

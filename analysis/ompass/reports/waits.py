@@ -130,7 +130,7 @@ def loops_table(content: ReportContent, loops: Sequence[LoopTotals]) -> Table:
                 "imbalance_ns",
                 "lost",
                 Kind.TIME,
-                hint="idle time at the barrier after it until the last thread arrived",
+                hint="idle time at the barrier after the loop, until the last thread arrived",
                 kept=True,
                 parts=True,
             ),

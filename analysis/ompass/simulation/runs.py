@@ -382,7 +382,7 @@ def notes_on(
     if program.off_cpu_ns > _MUCH * program.work_ns:
         notes.append(
             f"Tasks were blocked for {duration(program.off_cpu_ns)} (sleep, input and output, locks that are "
-            "not OpenMP's): each such time is repeated as recorded."
+            "not OpenMP's). The simulation repeats these times as recorded."
         )
     if program.n_nested:
         notes.append("Nested regions run on the thread that enters them.")

@@ -88,7 +88,7 @@ def _reason(change: Change) -> str:
     return "; ".join(filter(None, parts)) + LIMITS[change.limit](change)
 
 
-LEAST = "the gain lacks the time to pass the lock to another thread, because other programs disturbed the run"
+LEAST = "the gain omits the time to pass the lock to another thread, because other programs disturbed the run"
 RANGE = "depending on the costs of the runtime (half to twice), and on which threads take which tasks"
 """The meaning of the range of a gain."""
 
@@ -176,7 +176,7 @@ CURES: Mapping[str, Callable[[Change], str]] = {
     ),
     "taskgraph": lambda c: (
         "write `taskgraph` (OpenMP 6.0) around the code that creates the tasks, and pass values that change "
-        "between executions by reference; needs a compiler and a runtime that replay task graphs"
+        "between executions by reference; this needs a compiler and a runtime that replay task graphs"
     ),
     "phases": lambda c: "replace the taskwaits between the phases by depend clauses on the tasks",
     "dependences": lambda c: (

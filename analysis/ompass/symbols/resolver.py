@@ -328,7 +328,7 @@ def notes_on_places(run: Run, locations: Mapping[int, Location]) -> Iterator[str
         yield (
             f"{_kinds_of(around)} {have} the line of the task or region around {them} "
             f"({', '.join(places[:_MOST_PLACES])}{more}), because the call returns into the OpenMP runtime: "
-            + ("record by `ompass run`, or " if run.create_estimated else "")
+            + ("record with `ompass run`, or " if run.create_estimated else "")
             + "compile with -fno-optimize-sibling-calls, for the line of the call"
         )
     unknown = [d for d in run.definitions if _is_in_runtime(run, d) and _kind(d) != _END]
