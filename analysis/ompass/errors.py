@@ -61,7 +61,7 @@ class OutputError(OmpassError):
 
 
 class IncompleteInstallationError(OmpassError):
-    """A native part of the package is missing or has another version."""
+    """A part of the package, or a library that it needs, is missing or has another version."""
 
     exit_code = 8
 

@@ -42,7 +42,7 @@ def library_path(component: Component) -> Path:
         return path
     raise IncompleteInstallationError(
         f"{path.name} is not installed with this package",
-        "hwloc.h was missing when it was built" if component is Component.EXT else f"{path} does not exist",
+        "hwloc.h was missing at build time" if component is Component.EXT else f"{path} does not exist",
         "install libhwloc-dev, then reinstall the package"
         if component is Component.EXT
         else "reinstall the package with `pip install .`",

@@ -207,7 +207,7 @@ def test_an_open_verdict_says_what_to_do() -> None:
     assert "alternate" in verdict_of(evidence(in_series)).cure
     disturbed = collect_check("x", "a", "b", evidence(rounds(20, 1.0, noise=0.5, disturbed=True)))
     assert disturbed.verdict.kind == "disturbed"
-    assert "repeat it on a quiet machine" in disturbed.verdict.cure
+    assert "repeat the check on a quiet machine" in disturbed.verdict.cure
     assert any("work on processors is not worse" in note for note in disturbed.notes)
     assert f"directory of at least {LEAST_REPEATS} runs" in verdict_of(evidence(rounds(1, 1.0))).cure
     short = evidence_of(rounds(1, 1.0), ([], []), 0.02, 5, alternating=True, repeatable=True)

@@ -86,7 +86,7 @@ def test_docs_lists_every_page_and_shows_it_as_links_write_it() -> None:
     text = (ROOT / "docs" / "cost.md").read_text()
     assert [shown(name) for name in ("cost", "cost.md", "docs/cost.md")] == [text] * 3
     assert Path(shown("cost", "--path").strip()).read_text() == text
-    with pytest.raises(UsageError, match="no page nowhere: there are index, first-result, "):
+    with pytest.raises(UsageError, match="no page nowhere: the pages are index, first-result, "):
         CliRunner().invoke(application(), ["docs", "nowhere"], catch_exceptions=False)
 
 

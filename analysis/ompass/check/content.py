@@ -120,7 +120,7 @@ class Figure:
 
     @property
     def ratio(self) -> float | None:
-        """after / before; None when it was 0 before."""
+        """The ratio after / before; None if `before` is 0."""
         if self.judgement:
             return self.judgement.ratio.estimate
         return self.after_median / self.before_median if self.before_median else None
@@ -137,7 +137,7 @@ class Evidence:
     n_after: int
     in_rounds: bool
     n_disturbed: int
-    is_repeatable: bool  # True if more rounds would add runs to every side that has a single one
+    is_repeatable: bool  # True if more rounds would add runs to every side with a single run
     parallelism: tuple[float, float] | None = None  # work / span before and after; None without traces
 
     def figure(self, name: str) -> Figure | None:
@@ -161,7 +161,7 @@ def evidence_of(
     """Returns the evidence from the runs of both sides. `traced`: runs whose measured time does not count.
 
     `alternating`: runs with the same index belong to one round; otherwise, the start times decide.
-    `repeatable`: more rounds would add runs to every side that has a single one.
+    `repeatable`: more rounds would add runs to every side with a single run.
     """
     traces = tuple(those or side for those, side in zip(traced, sides, strict=True))
     rounds = tuple(sides) if alternating else in_rounds(*sides)
@@ -245,7 +245,7 @@ def verdict_of(evidence: Evidence) -> Verdict:
             1,
             "worse",
             f"the work is {changed(work.judgement, ('more', 'less'))}, without preempted time ({runs}); "
-            f"the time itself is open: it is {changed(judgement)}",
+            f"the time itself decides nothing: it is {changed(judgement)}",
         )
     disturbed = evidence.n_disturbed >= DISTURBED_PART * (evidence.n_before + evidence.n_after)
     limit = f"too wide for a minimum difference of {percent(judgement.minimum)}"
@@ -257,7 +257,7 @@ def verdict_of(evidence: Evidence) -> Verdict:
             2,
             "disturbed",
             f"other programs used the processors in {of_all}: {because}",
-            "repeat it on a quiet machine",
+            "repeat the check on a quiet machine",
         )
     n_rounds = min(evidence.n_before, evidence.n_after)
     if n_rounds < LEAST_REPEATS and evidence.in_rounds:
@@ -316,12 +316,12 @@ def collect_check(name: str, before: str, after: str, evidence: Evidence) -> Che
     notes = []
     if not evidence.in_rounds:
         notes.append(
-            "a side was recorded before, so a machine that changed meanwhile looks like a change. Only "
-            "programs that run alternately share its drift."
+            "at least one side was recorded earlier, so a change of the machine in between looks like a "
+            "change of the program. Only programs that run alternately share the machine's drift."
         )
     different = [one.figure for one in evidence.counts if one.verdict == "different"]
     if different:
-        notes.append(f"the program's counts changed in every run: {', '.join(different)}.")
+        notes.append(f"all runs before differ from all runs after in these counts: {', '.join(different)}.")
     verdict = verdict_of(evidence)
     work = evidence.figure(WORK)
     if verdict.status == 2 and work and work.judgement and work.judgement.verdict in ("not worse", "better"):

@@ -45,7 +45,7 @@ LOOK_FACTOR: Final = 2**0.5
 """Factor of the rounds from one look to the next. More looks cost certainty, and rarely help."""
 
 DISTURBED_PART: Final = 0.25
-"""If other programs disturbed this part of the runs, they are the reason for an open verdict."""
+"""If other programs disturbed at least this part of the runs, they are the reason for an open verdict."""
 
 
 @dataclass(frozen=True, slots=True)

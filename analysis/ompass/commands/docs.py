@@ -58,7 +58,7 @@ def docs(
         return
     name = Path(page).name.removesuffix(".md")  # also accepts the target of a link in a page
     if name not in pages:
-        raise UsageError(f"there is no page {page}", f"there are {', '.join(pages)}")
+        raise UsageError(f"there is no page {page}", f"the pages are {', '.join(pages)}")
     if path:
         write_result(f"{pages[name]}\n", None)
         return
@@ -85,7 +85,7 @@ def _open(page: str) -> None:
 def _pages() -> dict[str, Path]:
     """Returns the pages by name, in the order of index.md.
 
-    Raises IncompleteInstallationError if there is none.
+    Raises IncompleteInstallationError if none are installed.
     """
     directory = documents_directory()
     pages = {file.stem: file for file in sorted(directory.glob("*.md")) if file.stem != "CHANGELOG"}

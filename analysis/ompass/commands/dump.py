@@ -165,7 +165,7 @@ def _constructs(locations: dict[int, Location], text: str) -> list[int]:
     if not chosen:
         there = ", ".join(f"{n}: {location.label()}" for n, location in locations.items())
         raise NothingToShowError(
-            f"no construct is `{text}`", f"the constructs are {there}", "name one of these"
+            f"no construct matches `{text}`", f"the constructs are {there}", "name one of these"
         )
     return chosen
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report of `ompass run`, on the screen and as JSON.
 
-`run` loads this file after the program has ended, because it is slow to load.
+Slow to load, so `run` loads this file only after the program has ended.
 """
 
 from __future__ import annotations

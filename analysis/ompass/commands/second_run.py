@@ -29,7 +29,7 @@ from ompass.units import duration
 
 _WANTED_SAMPLES: Final = 400  # of each thread
 _LEAST_HZ: Final = 100  # the tool's default
-_MOST_HZ: Final = 1_000  # a sample takes some microseconds
+_MOST_HZ: Final = 1_000  # a sample takes a few microseconds
 
 
 def with_advice(content: ReportContent, first: FirstRun, limits: Limits) -> ReportContent:

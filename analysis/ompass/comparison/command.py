@@ -84,7 +84,10 @@ def compare(
 
 
 def compare_paths(before: Path, after: Path, scope: Scope, least: float | None = None) -> ComparisonContent:
-    """Returns the changes between two runs, directories of runs, or sweeps. Raises UsageError."""
+    """Returns the changes between two runs, directories of runs, or sweeps.
+
+    Raises UsageError if they cannot be compared.
+    """
     sides = _side(before, scope), _side(after, scope)
     if sides[0].is_sweep != sides[1].is_sweep:
         raise UsageError(
@@ -120,7 +123,7 @@ def _side(path: Path, scope: Scope) -> Side:
     if len(threads) > 1:
         raise UsageError(
             f"{path}",
-            f"its runs are on {', '.join(map(str, sorted(threads)))} threads, so they are not repeats "
+            f"its runs used {', '.join(map(str, sorted(threads)))} threads, so they are not repeats "
             "of one measurement",
             "keep runs on different numbers of threads in different directories, or use ompass scale",
         )

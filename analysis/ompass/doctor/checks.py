@@ -110,7 +110,7 @@ def _known(runtime: Runtime) -> str:
 
 
 def _trial_of_tool(path: Path, environ: Mapping[str, str]) -> str:
-    """Returns the problem of a recording on this runtime; empty if there is none, or no tool to try."""
+    """Returns the problem of a recording on this runtime; empty if it works, or if no tool can be tried."""
     try:
         tool = find_tool_library(environ)
     except IncompleteInstallationError:

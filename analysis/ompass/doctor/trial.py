@@ -23,7 +23,7 @@ _LIMIT_S: Final = 20.0
 N_REGIONS: Final = 2
 N_TASKS: Final = 200
 """Tasks of each region. The extension schedules only the second region: the program finds the task functions
-by dlsym, so the extension notices only in the first region that tasks exist."""
+by dlsym, so the extension does not know that tasks exist until the first region runs."""
 
 # The first of two threads creates tasks and waits for them. The runtime is the last preloaded library. A call
 # goes to the first preloaded library that has the function, as in a program that is linked with the runtime.

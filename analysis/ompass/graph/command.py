@@ -117,7 +117,7 @@ def graph(
 
 
 def _content(path: Path, depth: int | None, expand: tuple[str, ...], time: TimeKind | None) -> GraphContent:
-    """Returns the content of one run. A worker calls it."""
+    """Returns the content of one run; called by a worker."""
     run = open_run(path)
     if run.mode != "trace":
         raise NothingToShowError(

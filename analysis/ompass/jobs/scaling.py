@@ -32,7 +32,7 @@ from ompass.reports.content import ReportContent
 from ompass.symbols.resolver import Location
 
 CAUSES: Final = ("mpi_load_balance", "mpi_communication", "openmp", "processors", "computation")
-"""The factors of the global efficiency, in which the last two are relative to the reference."""
+"""The factors of the global efficiency, which contains the last two relative to the reference."""
 PROCESSORS: Final = "work with a processor"
 """The name of the factor `processors`."""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass pack`: makes one file of a run. `ompass clean`: lists old runs and removes them."""
+"""`ompass pack`: packs a run into one file. `ompass clean`: lists old runs and removes them."""
 
 from __future__ import annotations
 
@@ -57,10 +57,11 @@ def pack(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Make one compressed file of a run, which every command reads."""
+    """Pack a run into one compressed file, which every command reads."""
     run = open_run(directory)
     if runs := what_still_runs(run):
-        raise UsageError(f"{directory}", runs, "pack it after its end, on the machine that recorded it")
+        cure = "pack it after the process ends, on the machine that recorded it"
+        raise UsageError(f"{directory}", runs, cure)
     name = f"{directory.resolve().name}{SUFFIX}"
     target = output or (directory.resolve() if directory.name in ("", "..") else directory).with_name(name)
     if target.exists() and not force:

@@ -48,7 +48,7 @@ def find_runs(places: Iterable[Path]) -> list[KeptRun]:
 
 
 def remove_run(run: KeptRun) -> None:
-    """Removes a run, file by file. Raises OutputError, also if it now contains other files."""
+    """Removes a run, file by file. Raises OutputError if this fails, or if it now has an obstacle."""
     obstacle = _obstacle(run.path) if run.path.is_dir() else run.obstacle
     if obstacle:
         raise OutputError(f"{run.path} is not removed", obstacle)

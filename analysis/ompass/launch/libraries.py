@@ -52,7 +52,7 @@ def find_library(
     """Returns the file that the loader finds when `user` needs `name`; None if there is none."""
     if "/" in name:
         return _fitting(Path(name), user)
-    # The RPATHs of libraries that need this one are searched, too; RUNPATH disables RPATH
+    # The loader also searches the RPATHs of the libraries that loaded `user`; RUNPATH disables RPATH.
     inherited: list[Path] = []
     if not user.runpath:
         for elf in (user, *reversed(ancestors)):

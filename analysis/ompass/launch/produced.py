@@ -88,8 +88,8 @@ def check_place(pattern: str, named: str) -> None:
 def remove_existing(pattern: str, environ: Mapping[str, str]) -> None:
     """Removes the run directory of an absolute pattern, for a new run with the same name.
 
-    Raises UsageError if the name has patterns, belongs to several ranks, or names no run directory, or one
-    with other files.
+    Raises UsageError if the name has patterns, if several ranks share it, or if it is not the name of a run
+    directory or the directory contains other files.
     """
     if _PATTERN.search(pattern.replace("%%", "")) or is_rank(environ):
         raise UsageError(
@@ -151,7 +151,7 @@ def _is_dump(path: Path) -> bool:
 def dumps_of(run: Path) -> list[Path]:
     """Returns the dumps that the program made of its run, in order.
 
-    Leaves out dumps of an earlier run with the same name: a dump has a copy of the description of its run.
+    Omits dumps of an earlier run with the same name: a dump contains a copy of its run's meta.json.
     """
     stem = run.name.removesuffix(_SUFFIX)
     suffix = run.name[len(stem) :]
@@ -196,7 +196,7 @@ def _ranks(new: Sequence[Path], metas: Mapping[Path, Meta]) -> tuple[Path, ...]:
 
 
 def _is_of(meta: Meta, pid: int, launch: str) -> bool:
-    """True for process `pid`, descendants of the launch, and runs without meta.json (after a full disk)."""
+    """True if the run is of process `pid` or of this launch, or lacks meta.json (after a full disk)."""
     theirs = meta.environment.get(LAUNCH, "")
     return meta.pid in (0, pid) or theirs == launch or theirs.startswith(launch + "/")
 
@@ -230,7 +230,7 @@ def why_nothing(program: Program, plan: Plan, ending: Ending, environ: Mapping[s
         return (
             f"the program {ending.describe()} before recording began",
             f"run {program.path} without ompass: if it ends in the same way, the fault is in the "
-            "program; otherwise, please report a bug of ompass",
+            "program; otherwise, please report a bug in ompass",
         )
     if plan.runtime is None and (offered := _offer_for_python(program, environ)):
         return offered
@@ -256,7 +256,7 @@ def why_nothing(program: Program, plan: Plan, ending: Ending, environ: Mapping[s
 
 
 def _offer_for_python(program: Program, environ: Mapping[str, str]) -> tuple[str, str] | None:
-    """Returns reason and cure for a Python program whose modules bundle gcc's libgomp; None for others."""
+    """Returns the reason and cure if a Python program's modules bundle gcc's libgomp; else None."""
     interpreter = program.interpreters[-1] if program.is_script else program.path
     if not is_python(interpreter.name):
         return None

@@ -22,7 +22,7 @@ _TAIL_LINES = 5
 
 
 class ProgramFailedError(OmpassError):
-    """A program to be measured failed, so its run cannot be used."""
+    """A measured program failed, so its run cannot be used."""
 
     exit_code = 9
 

@@ -114,7 +114,7 @@ class Watch:
     def _content(self, path: Path, *, with_samples: bool = False) -> ReportContent:
         run = open_run(path)
         known = self._resolvers.get(path)
-        if known is None or known[0] != len(run.definitions):  # symbols are looked up once
+        if known is None or known[0] != len(run.definitions):  # looks up symbols only after new definitions
             known = self._resolvers[path] = (len(run.definitions), Resolver.of_run(run))
         return collect(run, known[1], Scope.REGIONS, with_samples=with_samples)
 
@@ -182,7 +182,7 @@ def used() -> Used:
 
 
 def until_next_s(before: Used, now: Used, asked_s: float) -> float:
-    """Returns the time to wait until the next update; longer if no processor was idle.
+    """Returns the time to wait until the next update; longer if all processors were busy.
 
     `before` and `now`: the totals at the end of the preceding update and of this one.
     """
