@@ -45,7 +45,7 @@ def is_packed(path: Path) -> bool:
 
 
 def is_packed_run(path: Path) -> bool:
-    """True if the first member of a packed file is a file of a run. Raises IncompleteInstallationError."""
+    """True if the first member of a packed file is a file of a run. Raises an error without zstd."""
     try:
         return is_packed(path) and bool(first_file(path))
     except DamagedRunError:
@@ -137,7 +137,7 @@ def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def _zstd() -> Any:
-    """Returns the module of Python 3.14, or its copy for earlier versions."""
+    """Returns the zstd module of Python 3.14, or its backport for earlier versions."""
     try:
         if sys.version_info >= (3, 14):
             from compression import zstd

@@ -519,7 +519,7 @@ def test_waits_for_the_events_of_detached_tasks_name_who_fulfils_them() -> None:
     for n_outside, who in (
         (10, "a thread outside of the team"),
         (0, "threads of the team"),
-        (4, "threads outside of the team (4) or of the team (6)"),
+        (4, "threads outside of the team (4) or in the team (6)"),
     ):
         found = the(waiting_for_events(n_outside), "detached_events")
         assert f"which {who} fulfilled 15 ms later on average, at most 80 ms" in found.because
@@ -677,12 +677,12 @@ def test_uneven_loop_is_named_by_its_line() -> None:
     assert the(run, "loop_imbalance").construct == 1
 
 
-def test_the_slowest_thread_of_a_loop_may_change_from_run_to_run() -> None:
+def test_each_execution_of_a_loop_may_have_another_slowest_thread() -> None:
     kinds = [definition(0, "parallel"), definition(1, "loop", flags=STATIC_LOOP)]
     rows = team(0, [{"work_ns": 75 * MS, "idle_ns": 25 * MS}, {"work_ns": 75 * MS, "idle_ns": 25 * MS}])
     loops = [loop(1, k, time_ns=75 * MS, imbalance_ns=25 * MS, n_led=4 * (1 - k)) for k in (0, 1)]
     text = the(made_run(rows, [], kinds, loops=loops), "loop_imbalance").because
-    assert "in each of 4 runs of this static loop" in text
+    assert "in each of 4 executions of this static loop" in text
     assert "not always the same thread" in text
     one = (loop(1, 0, time_ns=100 * MS), loop(1, 1, time_ns=50 * MS, imbalance_ns=50 * MS))
     assert (

@@ -307,7 +307,7 @@ def test_page_of_an_empty_run_is_not_an_error() -> None:
 
 def test_many_threads_do_not_fill_the_screen() -> None:
     rows = team(0, [{"work_ns": 100 * MS}] * 64)
-    assert "and 48 threads more" in page(collect(made_run(rows)), 110)
+    assert "and 48 more threads" in page(collect(made_run(rows)), 110)
 
 
 def test_picture_is_valid_and_has_no_external_resources() -> None:

@@ -56,8 +56,8 @@ class RankFacts:
 class JobCall:
     """The calls of one function at one place, on all ranks."""
 
-    rank: int  # the rank that spent the most time in it
-    call: MpiCall  # the most expensive one of this rank: its construct is one of this rank's run
+    rank: int  # the rank that spent the most time in them
+    call: MpiCall  # this rank's most expensive call; its construct is a number of this rank's run
     by_rank: tuple[tuple[int, int], ...]  # (rank, thread-time), by rank
     n_calls: int
 
@@ -67,11 +67,11 @@ class JobCall:
 
     @property
     def last(self) -> int:
-        """The rank that spent the least time in it: in a collective, usually the one that arrives last."""
+        """The rank that spent the least time in them: in a collective, usually the one that arrives last."""
         return min(self.by_rank, key=lambda one: one[1])[0]
 
     def time_of(self, rank: int) -> int:
-        """Returns the thread-time of a rank in it."""
+        """Returns the thread-time of a rank in these calls."""
         return dict(self.by_rank).get(rank, 0)
 
     @property
@@ -99,7 +99,7 @@ class Host:
 
     @property
     def has_own_processors(self) -> bool:
-        """True if the ranks may use at most as many processors in total as the host has, and so share few."""
+        """True if the ranks may use no more processors in total than the host has, so they share few."""
         usable = [rank.n_usable_cpus for rank in self.ranks]
         return all(usable) and sum(usable) <= min(rank.n_host_cpus for rank in self.ranks)
 
@@ -128,7 +128,7 @@ class Host:
 
     @property
     def taken_ns(self) -> int:
-        """The rest: other programs ran, or ranks shared a processor while another was free."""
+        """Rest of preempted_ns: other programs ran, or ranks shared a processor while another was free."""
         return self.preempted_ns - self.shared_ns
 
 

@@ -27,7 +27,7 @@ from ompass.model import (
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A device that the runtime initialized. It appears again if it changed before another initialization."""
+    """A device that the runtime initialized. It appears again if a later initialization changed it."""
 
     number: int
     type: str  # the runtime's name
@@ -168,7 +168,7 @@ class CallTotals:
 
 
 def mpi_totals(run: Run, groups: Mapping[int, int] | None = None) -> tuple[CallTotals, ...]:
-    """Returns the MPI calls, the most time first. `groups` is used as in time_breakdown."""
+    """Returns the MPI calls, the longest total time first. `groups` is used as in time_breakdown."""
     rows: dict[int, list[CallRow]] = {}
     for row in run.calls:
         if run.kind_of(row.construct) == "mpi":

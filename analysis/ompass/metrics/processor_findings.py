@@ -129,7 +129,7 @@ def bound_together(facts: Facts) -> Iterator[Evidence]:
 
 _FEWER_CURE: Final = (
     "run at most as many threads as there are processors: set OMP_NUM_THREADS or OMP_DYNAMIC=true, lower "
-    "num_threads clauses and omp_set_num_threads, and nest no regions"
+    "num_threads clauses and omp_set_num_threads, and avoid nested regions"
 )
 
 

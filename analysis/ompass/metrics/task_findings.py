@@ -74,7 +74,7 @@ def _fine_tasks(facts: Facts) -> Iterator[_FineTasks]:
 
 
 def _on_processor(facts: Facts) -> tuple[float, float]:
-    """Returns the shares of creating and scheduling time with a processor; estimates if rows lack them."""
+    """Returns the shares of creation and of scheduling on a processor; estimates them if rows lack them."""
     if knows_switches(facts.run):
         return running_shares([row for row in facts.run.regions if row.construct != OUTSIDE])
     others_ns = facts.breakdown.thread_time_ns - facts.breakdown.states.work_ns
@@ -202,7 +202,7 @@ def _fulfillers(n_events: int, n_outside: int) -> str:
         return "threads of the team"
     if n_outside == n_events:
         return "a thread outside of the team"
-    return f"threads outside of the team ({count(n_outside)}) or of the team ({count(n_events - n_outside)})"
+    return f"threads outside of the team ({count(n_outside)}) or in the team ({count(n_events - n_outside)})"
 
 
 def _waited_for_events_ns(facts: Facts) -> float:
@@ -399,7 +399,7 @@ def slow_dispatch(facts: Facts) -> Iterator[Evidence]:
         return
     n_ready = sum(t.n_ready for t in facts.tasks)
     mean_ready_ns = sum(t.ready_ns for t in facts.tasks) / n_ready if n_ready else 0.0
-    moved = share(sum(t.n_other_thread for t in facts.tasks), facts.n_completed)  # as moved_share
+    moved = share(sum(t.n_other_thread for t in facts.tasks), facts.n_completed)  # as in moved_share
     blamed = max(breakdown.regions, key=lambda r: (r.states.schedule_ns, -r.construct), default=None)
     yield evidence(
         f"threads spent {percent(breakdown.share(schedule_ns))} of the thread-time without work "

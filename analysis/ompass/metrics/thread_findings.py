@@ -91,18 +91,18 @@ def second_runtime(facts: Facts) -> Iterator[Evidence]:
         if not serial.is_note:
             serial_ns, fraction = (dict(serial.numbers)[name] for name in ("serial_ns", "serial_fraction"))
             yield evidence(
-                f"{because}: work on the other one looks like a serial part of {duration(round(serial_ns))}, "
-                f"{percent(fraction)} of all work",
+                f"{because}: work on the other runtime looks like a serial part of "
+                f"{duration(round(serial_ns))}, {percent(fraction)} of all work",
                 serial.cost_ns,
                 serial_ns=serial_ns,
                 serial_fraction=fraction,
             )
             return
-    yield evidence(f"{because}: no figure includes work on the other one", 0, is_note=True)
+    yield evidence(f"{because}: the figures exclude work on the other runtime", 0, is_note=True)
 
 
 def _what_ran(facts: Facts) -> tuple[str, Line | None]:
-    """Returns the function with most samples of the serial part, in words, and its hottest line.
+    """Returns the function with the most samples of the serial part, in words, and its hottest line.
 
     The words are empty, and there is no line, if there are too few samples.
     """
@@ -291,9 +291,9 @@ def _uneven(loop: LoopTotals, lost: str) -> str:
     behind_one_ns = len(loop.threads) * (loop.max_thread_ns - loop.mean_thread_ns)
     if 2 * behind_one_ns < loop.imbalance_ns:
         return (
-            f"in each of {loop.n_led:,} runs of this {loop.kind}, threads waited for the slowest one, in all "
-            f"for {lost} of the thread-time; it was not always the same thread: over all runs, the busiest "
-            f"one took {most}, against {mean} on average"
+            f"in each of {loop.n_led:,} executions of this {loop.kind}, threads waited for the slowest one, "
+            f"in total for {lost} of the thread-time; it was not always the same thread: over all "
+            f"executions, the busiest one took {most}, against {mean} on average"
         )
     return (
         f"the busiest thread in this {loop.kind} took {most}, against {mean} on average; the others waited "

@@ -95,7 +95,7 @@ class LoopTotals:
 
     @property
     def n_entered(self) -> int:
-        """Sum over instances of their threads."""
+        """Number of threads that entered the loop, summed over its instances."""
         return sum(t.n_entered for t in self.threads)
 
     @property

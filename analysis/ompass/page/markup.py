@@ -45,7 +45,7 @@ def prose(text: str) -> Markup:
 
 
 def element(tag: str, *children: object, **attributes: object) -> Markup:
-    """Returns `<tag ...>children</tag>`. None omits an attribute, True gives it no value; `_` becomes `-`."""
+    """Returns `<tag ...>children</tag>`. None omits an attribute, True only its value; `_` becomes `-`."""
     text = ""
     for name, value in attributes.items():
         if value is None or value is False:
@@ -102,7 +102,8 @@ def table(shown: Table, details: Mapping[int, Markup] | None = None) -> Markup:
         element("template", element("table", element("tbody", *rest))) if rest else "",
     )
     hidden = len(shown.rows) - MOST_ROWS
-    remarks = [element("span", f"and {plural(hidden, shown.word)} more", class_="more")] if hidden > 0 else []
+    more = plural(hidden, f"more {shown.word}")
+    remarks = [element("span", f"and {more}", class_="more")] if hidden > 0 else []
     return join(
         (
             element("div", body, class_="table", tabindex="0", role="region", aria_label=shown.title),

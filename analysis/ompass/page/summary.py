@@ -79,7 +79,7 @@ def sweep_head(content: ScalingContent) -> Markup:
         tile(
             "Work",
             f"{share(point.states.work_ns, point.one.work_ns):.2f}x",
-            "of that on one thread",
+            "the work on one thread",
             bars([float(p.states.work_ns) for p in points], "work by number of threads"),
         ),
         tile(
@@ -184,14 +184,14 @@ def tile(name: str, value: str, said: str, picture: Markup, hint: str = "") -> M
 
 
 def cards(content: ReportContent, trace: int | None, excerpts: Excerpts | None) -> Markup | None:
-    """Returns a card per cause; None if there is none. `trace`: number of the run in the timeline."""
+    """Returns a card per cause; None without causes. `trace`: number of the run in the timeline."""
     found = causes(content)
     shown = [_card(content, cause, trace, excerpts) for cause in found[:_MOST_CARDS]]
     if not shown:
         return None
     more = len(found) - len(shown)
     rest = (
-        [element("p", prose(f"and {plural(more, 'finding')} more: see `ompass report`"), class_="note")]
+        [element("p", prose(f"and {plural(more, 'more finding')}: see `ompass report`"), class_="note")]
         if more
         else []
     )

@@ -36,7 +36,7 @@ def is_run_directory(path: Path) -> bool:
 
 
 def foreign_content(path: Path) -> str:
-    """Returns the reason why a directory is not only a run, and must stay; empty if it is only a run.
+    """Returns the reason why a directory is not only a run, so must not be removed; empty if it is one.
 
     Raises OSError if the directory cannot be read.
     """
@@ -49,7 +49,7 @@ def foreign_content(path: Path) -> str:
 
 
 def _is_from_ompass(path: Path) -> bool:
-    """True if process.log begins with our bytes. If it is missing or empty, meta.json decides."""
+    """True if process.log begins with _MAGIC. If the log is missing or empty, meta.json decides."""
     try:
         with (path / "process.log").open("rb") as log:
             begin = log.read(len(_MAGIC))

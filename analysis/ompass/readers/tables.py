@@ -163,7 +163,7 @@ class Tables:
         """
         table = TABLES.get(name)
         if table is None:
-            raise UsageError(f"{name}", "no such table", f"there are {', '.join(TABLES)}")
+            raise UsageError(f"{name}", "no such table", f"the tables are {', '.join(TABLES)}")
         if not table.needs_trace:
             return self._small(table)
         check_has_events(self._run)

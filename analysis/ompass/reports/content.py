@@ -57,7 +57,7 @@ class ReportContent:
     devices: tuple[Device, ...] = ()
     locality: Locality | None = None  # for tasks that libomp_ext.so held
     samples: SampleContent | None = None
-    critical_names: Mapping[int, str] = field(default_factory=dict)  # empty: it has no name; missing: unknown
+    critical_names: Mapping[int, str] = field(default_factory=dict)  # empty: without a name; missing: unknown
     source_lines: Mapping[str, Mapping[int, str]] = field(default_factory=dict)  # stored in the run
     facts: Facts | None = None  # None: the findings were not computed from facts
     advice: StoredAdvice | None = None
@@ -156,7 +156,7 @@ def collect(
 def _blocking_places(
     run: Run, whole: Breakdown, tasks: Sequence[ConstructTotals], resolver: Resolver
 ) -> dict[int, tuple[BlockingPlace, ...]]:
-    """Returns the calls that may put threads to sleep, of the constructs in which threads slept for long."""
+    """Returns, for each construct in which threads slept for long, the calls that may put them to sleep."""
     blocked_ns = {task.construct: task.blocked_ns for task in tasks}
     blocked_ns |= {region.construct: processor_time(region).work_blocked_ns for region in whole.regions}
     return {

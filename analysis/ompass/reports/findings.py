@@ -30,11 +30,11 @@ from ompass.symbols.resolver import UNKNOWN, Location
 from ompass.units import duration, gain, percent, plural
 
 _LEAST_GAIN: Final = 0.05
-"""The least gain that counts. A change that cures no finding is shown only if it gains as much."""
+"""The least gain that counts. A change that cures no finding is shown only if it gains at least this much."""
 _LEAST_DISTURBED_GAIN: Final = 0.15
 """The same if other programs disturbed the run: they slow threads unequally, so equal work looks unequal."""
 _ALIKE: Final = 0.03
-"""Gains that differ by less count as equal. Of such changes, the report shows the easier one."""
+"""Gains that differ by less count as equal. Among changes with equal gains, the report shows the easiest."""
 _CUT_OFFS: Final = ("depth", "time", "grain")
 CURED_BY: Final = {
     "too_fine": (*_CUT_OFFS, "producer"),
@@ -244,7 +244,7 @@ def verdict(content: ReportContent, found: Sequence[Cause]) -> str:
     unsampled = content.samples.unsampled_share if content.samples else 0.0
     doubt = ""
     if unsampled >= UNSAMPLED_SHARE:
-        doubt = f", but {percent(unsampled)} of the time has no samples, which some kinds of problems need"
+        doubt = f", but {percent(unsampled)} of the time has no samples, so some problems may be missing"
     return verdict_of(content.breakdown.states, content.breakdown.n_threads, found, doubt=doubt)
 
 
@@ -253,7 +253,7 @@ def verdict_of(
 ) -> str:
     """Returns the verdict on times by state.
 
-    `before` has the titles of findings to name before the causes; `doubt` says why problems may be missing.
+    `before` has the titles of findings to name before the causes; `doubt` states why problems may be missing.
     """
     work = percent(share(states.work_ns, states.total_ns))
     worked = f"{work} of the time of {plural(n_threads, 'thread')} is work"

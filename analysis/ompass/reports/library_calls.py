@@ -18,7 +18,7 @@ _OPERATION: Final = fields("operation=number name n bytes time_ns")
 def targets_table(content: ReportContent) -> Table:
     """Returns a table of target constructs: the host's time by part, the data moved, and the launches."""
     constructs = [target for target in content.targets if target.n_runs]
-    tells_repetitions = any(target.n_repeated for target in constructs)
+    has_repetitions = any(target.n_repeated for target in constructs)
     is_timed = any(target.n_device_kernels for target in constructs)
     return Table.of(
         "Target constructs",
@@ -37,7 +37,7 @@ def targets_table(content: ReportContent) -> Table:
             Column("allocations", "allocs", Kind.COUNT, "n_alloc", "allocations on the device"),
             Column(
                 "repeated_bytes",
-                "repeated" if tells_repetitions else "",
+                "repeated" if has_repetitions else "",
                 Kind.BYTES,
                 hint="part of the bytes to the device from host memory that had gone there before",
             ),
@@ -77,7 +77,7 @@ def _about_devices(content: ReportContent) -> Iterator[str]:
     numbers = ", ".join(str(number) for number in sorted({device.number for device in devices}))
     yield f"initialized: {plural(len(devices), 'device')} ({numbers}) of type {', '.join(types) or '?'}"
     if not any(device.is_traced for device in devices):
-        yield "the runtime offers no device tracing: times are the host's, and a launch may hold its kernel"
+        yield "the runtime offers no device tracing: times are the host's; a launch may include its kernel"
 
 
 def device_fields(content: ReportContent) -> list[dict[str, Any]]:
@@ -100,7 +100,7 @@ def offload_words(content: ReportContent) -> str:
 
 
 def mpi_table(content: ReportContent) -> Table:
-    """Returns a table of the MPI calls, those with most time first."""
+    """Returns a table of the MPI calls, the longest total time first."""
     calls = content.mpi
     return Table.of(
         "MPI",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings as remarks on source lines, for programs that show remarks where people write code.
+"""Findings as remarks on source lines, for editors and other programs that show remarks next to the source.
 
-Owns the choice of a remark's line: the line of the finding or its construct. If a finding has neither, it has
-the line of the run's longest region or costliest task construct.
+Owns the choice of a remark's line: the line of the finding or its construct. A problem with neither gets the
+line of the run's longest region or costliest task construct; a note with neither gets no line.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def remarks_of(contents: Sequence[ReportContent]) -> tuple[Remark, ...]:
 
 
 def merged(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
-    """Returns the remark with the largest share of each kind and line, largest first.
+    """Returns the remark with the largest share for each kind and line, largest first.
 
     Without a line, the address of the construct takes its place.
     """

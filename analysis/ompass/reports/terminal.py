@@ -171,7 +171,7 @@ def print_table(console: Console, table: Table) -> None:
     remarks = list(table.notes)
     hidden = len(table.rows) - table.most
     if hidden > 0:
-        remarks.insert(0, f"and {plural(hidden, table.word)} more: {table.more}")
+        remarks.insert(0, f"and {plural(hidden, f'more {table.word}')}: {table.more}")
     if left_out:
         remarks.append(f"no room for: {', '.join(left_out)}")
     for remark in remarks:

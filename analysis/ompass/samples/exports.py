@@ -31,7 +31,7 @@ def folded_stacks(content: SampleContent) -> str:
 
 
 def speedscope_profile(content: SampleContent) -> str:
-    """Returns a profile for https://www.speedscope.app: one per thread, with constructs at the root."""
+    """Returns a file for https://www.speedscope.app: a profile per thread, with constructs at the root."""
     frames: dict[tuple[str, str, int], int] = {}
 
     def number(name: str, file: str = "", line: int = 0) -> int:
