@@ -166,9 +166,9 @@ def test_curves_bend_on_one_side_of_a_slope(
 
 def test_the_price_of_being_parallel_is_stated_as_a_factor() -> None:
     slow = scaling_point(made(2, StateTimes(300 * MS), StateTimes(300 * MS), [100 * MS]))
-    assert "which takes 3.00 times the serial program" in diagnose(slow, NOTHING_ELSE).because
+    assert "which takes 3.00 times as long as the serial program" in diagnose(slow, NOTHING_ELSE).because
     price, idle, inflation, both_of_them = gaps(point(work=130, idle=20, one_create_ms=20))
-    assert price.meaning.endswith("on one thread the program takes 1.20 times its own work")
+    assert price.meaning.endswith("on one thread the program takes 1.20 times as long as its own work")
     assert "threads had no task in 13.3% of the thread-time" in idle.meaning
     assert (
         "took 8.3% more time than one thread: 25.0% more in the program's own code, 16.7% less"
@@ -185,7 +185,7 @@ def test_curves_need_three_numbers_of_threads_above_one() -> None:
 
 def test_a_sweep_without_time_on_one_thread_has_no_factors() -> None:
     price, _, inflation, _ = gaps(point(work=10, one_ms=0))
-    assert price.meaning.endswith("on one thread the program takes 0.00 times its own work")
+    assert price.meaning.endswith("on one thread the program takes 0.00 times as long as its own work")
     assert inflation.meaning == (
         "inflation: busy threads took 0.0% more time than one thread: "
         "0.0% more in the program's own code, 0.0% more in the runtime"

@@ -29,7 +29,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A source line in a function; a whole function if lines are unknown, a whole module without names."""
+    """A source line in a function; a whole function if lines are unknown, a whole module if names are."""
 
     function: str  # empty if unknown
     file: str  # empty if unknown
@@ -37,7 +37,7 @@ class Line:
     module: str
     place: str  # for people: `fib.c:12`; without a line, the name of the file or module
     label: str = ""  # for people: `fib.c:12 (fib)`, with a shortened function
-    library: str = OWN  # group of the library that it belongs to
+    library: str = OWN  # group of its library
 
 
 _SYSTEM_HEADERS: Final = ("/usr/include/", "/usr/lib/", "/usr/lib64/")
@@ -53,7 +53,7 @@ class BlockingPlace:
     """A call of the program that may put a thread to sleep."""
 
     line: Line
-    function: str  # the called one
+    function: str  # the called function
     kind: str  # SLEEP, WAIT, LOCK, DISK or IO
 
 
@@ -135,7 +135,7 @@ def with_merged_states(samples: Iterable[LocatedSample]) -> tuple[LocatedSample,
 
 @dataclass(frozen=True, slots=True)
 class MainWork:
-    """The function with most of the work, and its accesses to memory; shares are of all sampled work."""
+    """The function with the most work, and its accesses to memory; shares are of all sampled work."""
 
     line: Line  # the hottest line
     share: float  # of the function
@@ -145,7 +145,7 @@ class MainWork:
 
 
 def main_work(samples: Iterable[LocatedSample]) -> tuple[MainWork | None, int]:
-    """Returns the function with most samples of work (None without lines), and the samples of all work."""
+    """Returns the function with the most work (None without lines), and the number of samples of all work."""
     n, lines, behaviours = 0, Counter[Line](), Counter[tuple[str, str, str]]()
     for sample in samples:
         if sample.owner.kind not in WORKING:
@@ -167,12 +167,12 @@ def main_work(samples: Iterable[LocatedSample]) -> tuple[MainWork | None, int]:
 
 
 def main_use_of_memory(samples: Iterable[LocatedSample], least: int) -> tuple[Line | None, float]:
-    """Returns the line with most uses of memory, and its part of them.
+    """Returns the line with the most uses of memory, and its part of them.
 
-    Returns no line if it has less than half of them, or fewer than `least` samples.
+    Returns None instead of a line with less than half of the uses, or fewer than `least` samples.
 
-    The kernel takes no samples while it handles page faults, so the line with most uses of memory represents
-    them.
+    The kernel takes no samples while it handles page faults, so the line with the most uses of memory
+    represents them.
     """
     lines: Counter[Line | None] = Counter()
     for sample in samples:
@@ -185,7 +185,7 @@ def main_use_of_memory(samples: Iterable[LocatedSample], least: int) -> tuple[Li
 
 
 def shared_line(samples: Sequence[LocatedSample], least: float) -> Line | None:
-    """Returns the innermost line that is in the calls of at least `least` samples; None if there is none."""
+    """Returns the commonest innermost line among those in the calls of `least` or more samples, or None."""
     counts: Counter[Line] = Counter()
     for sample in samples:
         for line in set(sample.own_calls):
@@ -208,7 +208,7 @@ def shown_lines(samples: Sequence[LocatedSample]) -> tuple[Hot[Line], ...]:
 
 
 def hot_lines(samples: Sequence[LocatedSample]) -> tuple[Hot[Line], ...]:
-    """Returns the innermost lines with samples, by owner and count."""
+    """Returns the innermost lines with samples, whether in the program or in a library."""
     return _hottest(samples, lambda sample: sample.calls[:1])
 
 

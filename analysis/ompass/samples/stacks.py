@@ -46,7 +46,7 @@ def stacks_of(content: SampleContent | None, *, with_lines: bool = True) -> Stac
 
 
 def sample_ms(content: SampleContent | None) -> float:
-    """Returns the processor time that a sample represents, in ms."""
+    """Returns the processor time that a sample represents, in ms; 1 if it is unknown."""
     return 1000 / content.frequency_hz if content and content.frequency_hz else 1.0
 
 

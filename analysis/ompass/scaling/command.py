@@ -94,7 +94,7 @@ def scale(
         typer.Argument(
             metavar="[PROGRAM]",
             help="The program and its arguments; {threads} stands for the number of threads, {ranks} for "
-            "the number of ranks. Without a program: run nothing, and report on the sweep of -o.",
+            "the number of ranks. Without a program, run nothing and report on the sweep in DIR (-o).",
         ),
     ] = None,
     threads: Annotated[
@@ -141,7 +141,7 @@ def scale(
             "-r",
             metavar="N",
             min=1,
-            help="Rounds; each runs everything once.",
+            help="Number of rounds; each round runs everything once.",
             rich_help_panel=RUNNING,
         ),
     ] = 3,
@@ -321,7 +321,7 @@ def _ranks(text: str, command: list[str] | None) -> tuple[int, ...]:
     counts = _counts("--ranks", text)
     depends = any(RANKS in word for word in command or ())
     if command and depends != bool(counts):
-        why = "the command has no {ranks} to replace" if counts else "they replace {ranks} in the command"
+        why = "the command has no {ranks} to replace" if counts else "missing, but the command has {ranks}"
         raise UsageError("--ranks", why, "write, for example, --ranks 1,2,4 -- mpirun -n {ranks} ./solver")
     return counts
 

@@ -117,7 +117,7 @@ def jobs_of(
     unrecorded: bool = False,
     ranks: tuple[int, ...] = (),
 ) -> Iterator[Job]:
-    """Yields all jobs in order, round after round; each round starts with another job.
+    """Yields all jobs in order, round after round; each round starts with a different job.
 
     A machine that becomes slower or warmer therefore affects all numbers of threads equally.
     """

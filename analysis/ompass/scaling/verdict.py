@@ -6,8 +6,8 @@ Owns the division of the loss P * T_P - T_s among causes. They add up exactly:
     P * T_P - T_s  =  (T_1 - T_s)  +  I_P - I_1  +  (create, schedule, sync)_P - (...)_1
                       +  (mpi, offload)_P - (...)_1  +  W_P - W_1
 
-causes.py divides the last term further. Without a baseline, T_s is W_1; the time in MPI and in target
-constructs on one thread is then a loss to these, and no part of T_1 - T_s.
+causes.py divides the last term further. Without a baseline, T_s is W_1. Then the time in MPI and in
+target constructs on one thread counts as a loss to MPI and target constructs, not as a part of T_1 - T_s.
 
 The findings of single runs separate causes that sums cannot: tasks that are too fine, and the reasons of idle
 time. Also interprets factored speed-up curves: the four gaps and the bends (Acar et al., 2.4 and 2.5).
@@ -313,7 +313,8 @@ def _explain(
     if kind == "algorithm":
         because = "is lost even on one thread"
         if point.serial_ns:
-            because += f", which takes {point.one_time_ns / point.serial_ns:.2f} times the serial program"
+            times = point.one_time_ns / point.serial_ns
+            because += f", which takes {times:.2f} times as long as the serial program"
     elif kind in CAUSES:
         because = _inflated(kind, point, evidence.causes)
     else:
@@ -324,7 +325,7 @@ def _explain(
 def _taken(evidence: Evidence, preempted: str) -> str:
     """Returns what other programs took, in words; for separately recorded runs, `others` is unknown."""
     if evidence.others >= thresholds.SPOILT_SHARE:
-        return f"other programs took {percent(evidence.others)} of the time of its CPUs"
+        return f"other programs took {percent(evidence.others)} of the time of the run's CPUs"
     return f"for {preempted} of the thread-time, threads waited for CPUs that other programs used"
 
 
@@ -438,7 +439,7 @@ def gaps(point: ScalingPoint) -> tuple[Gap, ...]:
             "A",
             "linear",
             "maximal",
-            f"price of being parallel: on one thread the program takes {one:.2f} times {serial}",
+            f"price of being parallel: on one thread the program takes {one:.2f} times as long as {serial}",
         ),
         gap(
             "B",
@@ -482,8 +483,8 @@ def bends(points: Sequence[ScalingPoint]) -> tuple[str, ...]:
         )
     elif slope["inflation"] < thresholds.FLAT_SLOPE:
         found.append(
-            "The inflation curve flattens: the time of more threads becomes inflated work, for instance when "
-            "memory is the bottleneck."
+            "The inflation curve flattens: the time of additional threads is lost to inflated work, for "
+            "instance when memory is the bottleneck."
         )
     if slope["idle"] < thresholds.FLAT_SLOPE <= slope["maximal"]:
         found.append(

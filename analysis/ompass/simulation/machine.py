@@ -111,7 +111,7 @@ class Machine:
     topology: Topology | None = None  # None: as many cores as needed, under one cache
     clock_ratio: float = 1.0  # speed of a core relative to the recorded machine
     costs: Mapping[str, Points] = field(default_factory=dict)
-    # Costs on libomp and on omp_ext. If a file omits a cost, that of the reference machine is used.
+    # Costs on libomp and on omp_ext. If a file omits a cost, the reference machine provides it.
     by_runtime: Mapping[str, Mapping[str, Points]] = field(default_factory=dict)
     recording: Recording = Recording()
     memory: MemoryCosts | None = None  # None: not modelled
@@ -192,7 +192,7 @@ def _machine(name: str, values: Mapping[str, Any]) -> Machine:
         raise refuse(f"`{unknown[0]}` is not a key of a machine", f"keys are {', '.join(sorted(_KEYS))}")
     topology = values.get("topology", "")
     if not isinstance(topology, str):
-        raise refuse("`topology` is not a text")
+        raise refuse("`topology` is not a string")
     ghz, ratio = values.get("clock_ghz", 0.0), values.get("clock_ratio", 1.0)
     if not _is_number(ratio) or not _RATIOS[0] <= ratio <= _RATIOS[1]:
         raise refuse(f"`clock_ratio` is not a number from {_RATIOS[0]} to {_RATIOS[1]:g}")

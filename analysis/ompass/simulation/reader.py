@@ -148,7 +148,7 @@ def with_constructs(program: TaskProgram, instead: Mapping[int, int]) -> TaskPro
 
 
 def finer(program: TaskProgram, construct: int, parts: int) -> TaskProgram:
-    """Returns the program with split tasks: none works longer than 1 / `parts` of the construct's longest."""
+    """Returns the program with split tasks, each at most 1 / `parts` as long as the construct's longest."""
     return _core.refine(program, construct, parts)
 
 

@@ -58,7 +58,7 @@ class _Step:
     loads: bool = False  # True if it reads from one of the addresses
     target: int = 0  # address that it jumps to; 0: none, or unknown
     is_jump: bool = False
-    goes_on: bool = True  # False if the next instruction never follows: a return, a jump without condition
+    goes_on: bool = True  # False if the next instruction never follows: a return, an unconditional jump
     called: str | None = None  # name of the function that it calls; empty: unknown; None: calls none
     copies: bool = False  # True if it moves a value without changing it
 
@@ -150,7 +150,7 @@ class Instructions:
         """Returns the address of the atomic update whose time a sample at `address` measures.
 
         An interrupt waits until an update ends, so its sample names the next instruction. Returns `address`
-        if the last instruction before it is no update.
+        if the last instruction before it is not an update.
         """
         found = self._place_of(address)
         if found is None:

@@ -11,8 +11,8 @@ from typing import Final
 from ompass.runtime_names import runtime_kind
 from ompass.sampled import IO, MEMORY, MPI, OWN, RUNTIME, TOOL
 
-# By file name. Transports and launchers that only MPI calls (UCX, libfabric, PMI), and our library that
-# forwards MPI calls, count as MPI.
+# By file name. Transports and launchers that only MPI calls (UCX, libfabric, PMI), and libompass_mpi,
+# which forwards MPI calls, count as MPI.
 _MODULES: Final = (
     (
         MPI,
@@ -56,7 +56,7 @@ _WITHOUT_TASKS: Final = _SYSTEM | {RUNTIME, TOOL, "libm"}
 
 
 def group_of(module: str, function: str) -> str:
-    """Returns the group of one function by the path of its module and its name."""
+    """Returns the group of a function, by its name and the path of its module."""
     name = PurePosixPath(module).name
     if runtime_kind(name):
         return RUNTIME

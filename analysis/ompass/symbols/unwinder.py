@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Derives call chains from registers and a part of the stack, by the tables in `.eh_frame`.
+"""Derives call chains from registers and a part of the stack, with the tables in `.eh_frame`.
 
 The package `symbolic` reads the tables of a module and writes them as text (Breakpad's `STACK CFI`). Owns the
 evaluation of that text for a sample; decodes no tables itself.

@@ -74,7 +74,7 @@ class Bins {
     keep(name, tile) {
         this.use(name, tile);
         for (const [oldest, { draw }] of this.tiles) {
-            // A view may need more tiles. Without its own ones, it would request them again and again.
+            // Keeps all tiles of the current view, which would otherwise request them again and again.
             if (this.tiles.size <= MOST_TILES || draw >= this.nDraws - 1) break;
             this.tiles.delete(oldest);
         }
@@ -161,11 +161,11 @@ class ServedBins extends Bins {
             run, threads, begin: Math.max(Math.floor(begin - span / 2), 0), end: Math.ceil(end + span / 2),
         };
         const wanted = JSON.stringify(window);
-        if (!known || known.wanted !== wanted) this.loadStretches(window, wanted);
+        if (!known || known.wanted !== wanted) this.loadIntervals(window, wanted);
         return null;
     }
 
-    async loadStretches(window, wanted) {
+    async loadIntervals(window, wanted) {
         this.windows.set(window.run, { wanted, begin: 0, end: 0, threads: new Set(), byThread: null });
         try {
             const found = await (await ask("intervals", window)).json();
@@ -294,7 +294,7 @@ function intervalsByThread(columns) {
     return byThread;
 }
 
-// Connects only to the server that delivered this page.
+// Sends a question to the server that delivered this page. Returns its reply; throws an error if it refuses.
 async function ask(what, question) {
     const reply = await fetch(what, { method: "POST", body: JSON.stringify(question), headers: { "Content-Type": "application/json" } });
     if (!reply.ok) throw new Error((await reply.text()) || reply.statusText);

@@ -27,7 +27,7 @@ class Chosen {
         this.hit = hit;
         this.wanted = null;
         this.timeline.details.replaceChildren();
-        if (hit) this.tell(hit);
+        if (hit) this.describe(hit);
         this.timeline.draw();
         this.timeline.toAddress();
     }
@@ -123,7 +123,7 @@ class Chosen {
         return parts.join(" ");
     }
 
-    async tell(hit) {
+    async describe(hit) {
         const { timeline } = this;
         const { make } = timeline;
         const { run, interval } = hit;

@@ -73,8 +73,8 @@ class Layers {
 
     // ---------------------------------------------------------------- marks
 
-    // Highlights the constructs, a set for each run; null: none. If the legend has none of them, as for waits, highlights the states other
-    // than work and creation.
+    // Highlights constructs, a set for each run; null ends the highlighting. If the legend has none of them, as for
+    // waits, highlights the states other than work and creation.
     mark(wanted) {
         const { timeline } = this;
         this.marked = wanted;
@@ -117,7 +117,7 @@ class Layers {
         return names.size ? this.mark(byRun) : this.marked && this.mark(null);
     }
 
-    // Chooses the next marked interval. If the intervals are too short to see, shows the place with most of them.
+    // Chooses the next marked interval. If all are too short to see, shows the part of the run with the most of them.
     showNext() {
         const { timeline } = this;
         if (!this.marked) return;

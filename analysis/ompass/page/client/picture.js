@@ -43,7 +43,7 @@ function ticksOf(begin, end, width, room) {
     return { ticks, step };
 }
 
-// Returns a time to subtract from all labels of the axis if they would be long without this; else 0.
+// Returns a time to subtract from all labels of the axis if they would otherwise be long; else 0.
 function baseOf(begin, end, step) {
     const unit = 10 ** Math.ceil(Math.log10(Math.max(end - begin, 1)));
     const base = Math.floor(begin / unit) * unit;

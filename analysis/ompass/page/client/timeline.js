@@ -86,7 +86,7 @@ class Timeline {
         );
         this.keysList = make("dl", { class: "keys" }, ...KEYS.map(([key, what]) => make("div", {}, make("dt", {}, make("kbd", {}, key)), make("dd", {}, what))));
         this.keysList.hidden = true;
-        this.legend = make("div", { class: "legend", role: "group", "aria-label": "Legend: press to show one alone" });
+        this.legend = make("div", { class: "legend", role: "group", "aria-label": "Legend: press entries to highlight them" });
         this.gutter = make("div", { class: "gutter" });
         this.canvas = make("canvas", {
             tabindex: 0, role: "application",
@@ -275,7 +275,7 @@ class Timeline {
         }
         context.putImageData(image, 0, 0);
         context.setTransform(scale, 0, 0, scale, 0, 0);
-        this.drawStretches(context, colours);
+        this.drawIntervals(context, colours);
         this.layers.draw(context);
         this.drawAxis(context);
         this.drawSelection(context);
@@ -289,7 +289,7 @@ class Timeline {
     }
 
     // Draws state intervals that are wide enough to be visible, over the columns.
-    drawStretches(context, colours) {
+    drawIntervals(context, colours) {
         this.shown = [];
         if (this.dimension === "kernel") return;
         this.patterns = [false, true].map((blocked) => hatching(context, blocked, this.ink()));
@@ -332,7 +332,7 @@ class Timeline {
         const colour = colours[this.entryOf(run, interval)];
         context.font = "11px system-ui, sans-serif";
         context.textBaseline = "middle";
-        // The patterns of off-CPU time would make the name unreadable.
+        // The outline keeps the name readable over the patterns of off-CPU time.
         const name = [this.nameOf(run, interval), left + 4, line.top + line.height / 2];
         context.strokeStyle = hexOf(colour);
         context.lineWidth = 4;
@@ -503,11 +503,11 @@ class Timeline {
         this.under = hit || null;
         if (changed) this.chosen.pointAt(this.under);
         if (!line) this.tip.hidden = true;
-        else this.tell(line, hit, x, y);
+        else this.showTip(line, hit, x, y);
         if (changed) this.draw();
     }
 
-    tell(line, hit, x, y) {
+    showTip(line, hit, x, y) {
         const lines = [];
         if (hit) {
             const { interval, run } = hit;
@@ -547,10 +547,10 @@ class Timeline {
         this.to.value = this.selection ? `${this.selection.end}ns` : "";
         this.draw();
         this.toAddress();
-        this.tellSelection();
+        this.describeSelection();
     }
 
-    async tellSelection() {
+    async describeSelection() {
         const selection = this.selection;
         if (!selection) return this.selected.replaceChildren();
         const step = (selection.end - selection.begin) / 100;
@@ -659,7 +659,7 @@ class Timeline {
     }
 }
 
-// Return the parts of a task id: the creating thread, and a counter (the low 40 bits).
+// Returns the parts of a task id: the creating thread, and a counter (the low 40 bits).
 const creatorOf = (task) => Number(BigInt(task) >> 40n);
 const taskName = (task) => `${creatorOf(task)}.${BigInt(task) & ((1n << 40n) - 1n)}`;
 
