@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Runs the command. In most ranks of an MPI job, `start_rank` replaces this process by the program."""
+    """Runs the command. In most ranks of an MPI job, `start_rank` replaces this process with the program."""
     first = sys.argv[1] if len(sys.argv) > 1 else ""
     if first == "run" or first.startswith("-") or "/" in first:
         from ompass.launch.rank_start import start_rank

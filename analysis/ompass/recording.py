@@ -138,8 +138,8 @@ class Recording:
     def figure(self, name: str) -> Shown:
         """Returns a figure for notebooks: breakdown, threads, regions, constructs or granularity.
 
-        A trace also has schedule, over-time and matrix. Raises UsageError for other names, and
-        NothingToShowError if the run has no data for the figure.
+        A trace also has schedule, over-time and matrix, and devices if the program used any. Raises
+        UsageError for other names, and NothingToShowError if the run has no data for the figure.
         """
         schedules: dict[str, Callable[[], Spec | None]] = {
             "schedule": lambda: gantt(self.report, self.schedule(limit=picture_intervals(self.run))),

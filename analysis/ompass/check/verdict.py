@@ -5,7 +5,7 @@ Owns the rounds after which the command looks at the result, and the probability
 a difference by chance sooner or later, so each look may use only a part of the probability. After a look, the
 interval of the ratio after / before decides the verdict:
 
-- *worse*: the interval lies above 1, and the estimate is at least the minimum difference above 1
+- *worse*: the interval lies above 1, and the estimate exceeds 1 by at least the minimum difference
 - *better*: the same in the other direction
 - *not worse*: the interval lies below 1 + the minimum difference, and no drift can hide a larger difference
 - *open*: none of these
@@ -31,8 +31,8 @@ MINIMUM: Final = 0.02
 """Least relative difference of times that counts."""
 
 LEAST_REPEATS: Final = 7
-"""With fewer rounds, all times of a side exceed those of an equal side by chance too often: in six rounds,
-with probability 1/924, which is above FALSE_WORSE."""
+"""With fewer rounds, all times of one side exceed all times of an equal side too often by chance: in six
+rounds, with probability 1/924, which is above FALSE_WORSE."""
 
 MOST_ROUNDS: Final = 640
 """Enough rounds for a verdict if the times of runs scatter by 8%. Quiet machines need fewer rounds; the time
@@ -42,7 +42,7 @@ FIRST_LOOK: Final = 7
 """On a quiet machine, seven rounds show that a program is not worse."""
 
 LOOK_FACTOR: Final = 2**0.5
-"""Factor of the rounds from one look to the next. More looks cost certainty, and rarely help."""
+"""Ratio of the numbers of rounds at two successive looks. More looks cost certainty, and rarely help."""
 
 DISTURBED_PART: Final = 0.25
 """If other programs disturbed at least this part of the runs, they are the reason for an open verdict."""
@@ -76,7 +76,7 @@ def judge(
     have changed between the sides.
     """
     errors = FALSE_WORSE / n_looks, FALSE_NOT_WORSE / n_looks
-    # Few rounds may all agree by chance. The test of groups is also valid for alternating sides.
+    # If the rounds are so few that they may agree by chance, tests groups, which is valid for them, too.
     in_rounds = alternating and least_rounds_p(len(before)) <= errors[0]
     low, high = ((rounds_ratio if in_rounds else groups_ratio)(before, after, error) for error in errors)
     ratio = Ratio(low.estimate, low.low, high.high)

@@ -107,7 +107,7 @@ def plot(
     colour: ColourOption = Colour.CONSTRUCT,
     program: Annotated[bool, typer.Option("--program", hidden=True)] = False,
 ) -> None:
-    """Draw one figure of one or more runs, with the data of the report, for a paper."""
+    """Draw one figure of one or more runs for a paper, with the data of the report."""
     name = str(which.value)
     if program:
         scope = ScopeName.PROGRAM

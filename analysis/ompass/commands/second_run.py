@@ -76,7 +76,7 @@ def _record_again(directory: Path, first: FirstRun, limits: Limits) -> Path | No
     }
     environment.setdefault("OMPASS_SAMPLE", str(sample_hz(first.wall_ns)))
     with Path(os.devnull).open("r+b") as nothing:
-        # The program must not wait for an answer on the terminal: its question is hidden.
+        # The program must not wait for an answer on the terminal, because its question is hidden.
         hidden = (0, 1, 2) if os.isatty(0) else (1, 2)
         streams = dict.fromkeys(hidden, nothing.fileno())
         ending = run_child(str(first.program.path), first.command, environment, streams)

@@ -93,8 +93,8 @@ def _pair_groups(
 def _in_order(ours: list[Place], theirs: list[Place], compare: Similarity) -> dict[Place, Place]:
     """Returns the pairs that keep the order and have the largest sum of similarities of source lines.
 
-    If source lines are unknown or there are too many pairs, pairs equal places. Then pairs the rest in order
-    if both sides have equally many left.
+    If source lines are unknown or there are too many pairs, pairs equal places, then the rest in order if
+    equally many remain on both sides.
     """
     if len(ours) * len(theirs) > _MOST_COMPARED or compare(ours[0], theirs[0]) is None:
         same = {place: place for place in ours if place in theirs}
@@ -125,7 +125,7 @@ def _pair_similar(
 ) -> None:
     """Adds pairs of the remaining constructs, the most similar source lines first.
 
-    Constructs with unknown source lines pair only at the same line: then only the function was renamed.
+    Constructs with unknown source lines pair only at the same line, where just the function was renamed.
     """
     taken = set(found.values())
     ours = [place for place in left if place not in found]

@@ -150,7 +150,7 @@ def _compilers() -> Iterator[Check]:
         path = next((found for command in commands if (found := shutil.which(command))), None)
         if path is None:
             yield Check(
-                name, Verdict.LIMITED, "not found", f"install {package} to compile programs to record"
+                name, Verdict.LIMITED, "not found", f"install {package} to compile programs for recording"
             )
         else:
             yield Check(name, Verdict.OK, f"{path}, {probes.first_line_of_version(path)}")
@@ -177,7 +177,7 @@ def _papi() -> Iterator[Check]:
 
 
 def _perf() -> Iterator[Check]:
-    """Tries the tool's perf events: sysctl does not show the limits of containers and security modules."""
+    """Tries the tool's perf events, since sysctl does not show limits of containers and security modules."""
     switches, samples = probes.open_switches(), probes.open_samples()
     level = probes.paranoid_level()
     if not switches and not samples:
@@ -203,7 +203,7 @@ def _symbols() -> Iterator[Check]:
         yield Check("symbols", Verdict.OK, f"symbolic ({Path(symbolic.__file__).parent})")
     except (ImportError, OSError):
         other = shutil.which("llvm-symbolizer") or shutil.which("addr2line")
-        found = f"only {other}" if other else "no reader of debug information: no files and lines"
+        found = f"only {other}" if other else "no reader of debug information, so no files and lines"
         yield Check("symbols", Verdict.LIMITED, found, "pip install symbolic")
 
 

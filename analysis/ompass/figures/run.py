@@ -237,7 +237,7 @@ def constructs(contents: Sequence[ReportContent]) -> Spec | None:
 
 
 def _range_of(rows: Sequence[Spec]) -> list[float]:
-    """Returns the range of the axis of durations: all bins, and more room if there are few."""
+    """Returns the range of the axis of durations: all bins, widened if there are few."""
     low, high = min(row["low"] for row in rows), max(row["high"] for row in rows)
     more = 2 ** max((_LEAST_DOUBLINGS - math.log2(high / low)) / 2, 0.0)
     return [max(low / more, 1), high * more]

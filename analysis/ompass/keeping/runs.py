@@ -48,7 +48,7 @@ def find_runs(places: Iterable[Path]) -> list[KeptRun]:
 
 
 def remove_run(run: KeptRun) -> None:
-    """Removes a run, file by file. Raises OutputError if this fails, or if it now has an obstacle."""
+    """Removes a run, file by file. Raises OutputError if this fails, or if the run has a new obstacle."""
     obstacle = _obstacle(run.path) if run.path.is_dir() else run.obstacle
     if obstacle:
         raise OutputError(f"{run.path} is not removed", obstacle)
@@ -77,7 +77,7 @@ def _run_at(path: Path) -> KeptRun | None:
         if is_run_directory(path) and (path / "process.log").exists():
             return _directory(path)
         return _packed(path) if is_packed_run(path) else None
-    except IncompleteInstallationError:  # nothing here can read it
+    except IncompleteInstallationError:  # a packed file, but zstd is missing
         return None
     except OSError:  # it vanished, or is not readable
         return None

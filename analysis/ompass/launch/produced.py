@@ -181,7 +181,7 @@ def find_produced(pattern: str, before: set[Path], pid: int, launch: str) -> Pro
         return ProducedRuns(None, ())
     ranks = _ranks(new, metas)
     own = [path for path in new if metas[path].pid == pid]
-    # A process that replaced itself with exec has several runs; the run with most data is the main one.
+    # A process that replaced itself with exec has several runs; the one with the most data is the main run.
     main = max(own or ranks[:1] or new, key=_bytes_of)
     return ProducedRuns(main, tuple(path for path in new if path != main), ranks)
 

@@ -103,7 +103,7 @@ def _by_thread(pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """n_tasks timed tasks took at least low_ns and less than high_ns."""
+    """A bin of durations: `n_tasks` timed tasks took at least `low_ns` and less than `high_ns`."""
 
     low_ns: int
     high_ns: int

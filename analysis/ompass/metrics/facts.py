@@ -102,7 +102,7 @@ class Facts:
     samples: tuple[LocatedSample, ...] = field(default=())  # samples of processor time
     loads: tuple[SampledLoad, ...] = field(default=())
     critical_names: Mapping[int, str] = field(default_factory=dict)  # known names of critical constructs
-    n_wanted: int = 0  # threads that OMP_NUM_THREADS asks for; 0: it is not set
+    n_wanted: int = 0  # threads that OMP_NUM_THREADS requests; 0: it is not set
     is_of_gcc: bool = False  # True if the program creates tasks by functions of libgomp
     sample_hz: int = 0  # samples per second of processor time; 0: unknown
     environment: Mapping[str, str] = field(default_factory=dict)  # the recorded variables of OpenMP
@@ -229,7 +229,7 @@ class Facts:
 
     @cached_property
     def system_calls_ns(self) -> float:
-        """Returns the least time in system calls of the program's work, without page faults; 0 if unknown.
+        """Returns a lower bound of the work's time in system calls, without page faults; 0 if unknown.
 
         A thread also calls the system while it waits, for at most the time that it ran outside of work. This
         time and the clock's error are subtracted.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Judges tasks: their cost, and the reasons why threads found none to run.
 
-Each function yields evidence for the finding of the same name.
+Each public function yields evidence for the finding of the same name.
 """
 
 from __future__ import annotations

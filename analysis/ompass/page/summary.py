@@ -156,7 +156,7 @@ def _tiles(content: ReportContent, schedule: Schedule | None) -> Iterator[Markup
 
 
 def _threads(content: ReportContent, schedule: Schedule | None, said: str) -> Markup:
-    """Returns the number of threads at work over time, or without a trace, the work of each thread."""
+    """Returns the number of threads at work over time or, without a trace, the work of each thread."""
     if schedule is not None and len(schedule.bins):
         lengths = (schedule.edges_ns[1:] - schedule.edges_ns[:-1]).tolist()
         values = [

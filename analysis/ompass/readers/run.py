@@ -36,7 +36,7 @@ def is_run_directory(path: Path) -> bool:
 
 
 def foreign_content(path: Path) -> str:
-    """Returns the reason why a directory is not only a run, so must not be removed; empty if it is one.
+    """Returns the reason why a directory must not be removed as a run; empty if it may be removed.
 
     Raises OSError if the directory cannot be read.
     """
@@ -133,7 +133,7 @@ def _is_of_this_machine(meta: Meta) -> bool:
 
 
 def have_ended(directories: Sequence[Path], limit_s: float) -> bool:
-    """Waits until the processes of these runs on this machine have ended; False after the time limit."""
+    """Waits until the processes of these runs on this machine end. Returns False after the time limit."""
     pids = {meta.pid for meta in map(read_meta, directories) if _is_of_this_machine(meta)} - {0}
     end_s = time.monotonic() + limit_s
     while pids := {pid for pid in pids if Path(f"/proc/{pid}/exe").exists()}:

@@ -44,7 +44,7 @@ _LABELS: Final = {"State": STATES, "Wait": tuple(sorted({*WAIT_KINDS.values(), "
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`type`: a polars type (Int64, UInt64, Int32, UInt32, Boolean, String), or State or Wait for names."""
+    """`type`: Int64, UInt64, Int32, UInt32, Boolean or String of polars; State or Wait for names."""
 
     name: str
     type: str

@@ -46,7 +46,7 @@ def remarks_of(contents: Sequence[ReportContent]) -> tuple[Remark, ...]:
 
 
 def merged(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
-    """Returns the remark with the largest share for each kind and line, largest first.
+    """Returns the remark with the largest share for each kind and line; problems first, by share.
 
     Without a line, the address of the construct takes its place.
     """

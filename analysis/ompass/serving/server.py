@@ -84,7 +84,7 @@ class PageServer:
         return f"http://{self.host}/{self.token}/"
 
     def serve(self, *, until_closed: bool = True) -> None:
-        """Answers requests until the page is closed, or KeyboardInterrupt."""
+        """Answers requests until the page is closed, or KeyboardInterrupt is raised."""
         if until_closed:
             threading.Thread(target=self._watch, daemon=True).start()
         try:

@@ -18,7 +18,7 @@ from ompass.elf import NotElfError, code_between, imported_functions, read_funct
 from ompass.sampled import ATOMIC, COMPUTE, FIXED, MEMORY_USE, UNKNOWN, WAITING
 
 _MOST_CODE: Final = 1 << 16  # bytes of the largest function to decode
-_SHORT_LOOP: Final = 16  # instructions; so short a loop takes less time than one contended update
+_SHORT_LOOP: Final = 16  # instructions; a loop this short takes less time than one contended update
 _YIELDS: Final = re.compile(
     r"sched_yield|pthread_yield|thrd_yield|u?sleep|(clock_)?nanosleep|thrd_sleep|omp_taskyield|GOMP_taskyield"
     r"|__kmpc_omp_taskyield|__kmpc_flush|pthread_(mutex|spin)_trylock|(omp|__kmpc)_test_(nest_)?lock"
