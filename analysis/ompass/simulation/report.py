@@ -213,7 +213,7 @@ def _changes(content: AdviceContent) -> list[str | Advice | Table]:
         f"recorded: {duration(content.program.wall_ns)} on {plural(content.program.n_threads, 'thread')}."
     )
     if not content.changes:
-        return [simulated, "The simulated changes save less than one percent."]
+        return [simulated, "Each simulated change saves less than one percent, or possibly nothing."]
     return [
         simulated,
         *(
