@@ -261,12 +261,12 @@ class Run(Row):
     missing: Final[tuple[str, ...]]  # sentences about data that the tool could not write, with the reason
     n_unlogged: Final[int]  # threads for which the tool could not create a log
     n_unlogged_tasks: Final[int]  # completed tasks of threads without a log; 0: none or unknown
-    trace_end: Final[str]  # reason why the trace ends before the run; empty: it does not
+    trace_end: Final[str]  # reason why the trace ends before the run; empty if it does not
     trace_end_cure: Final[str]  # option or action that avoids this early end
     trace_begin_ns: Final[int]  # begin of the trace, if only its last part was kept; else 0
     pid: Final[int]  # process id
     start_epoch_ns: Final[int]  # start of the run, since 1970
-    wall_ns: Final[int]  # time from the start of the run to its last recorded moment; of replay_trace(), the part in the window
+    wall_ns: Final[int]  # time from the start of the run to its last recorded moment; for replay_trace(), the part in the window
     clock_kind: Final[str]  # tsc, cntvct or clock_gettime
     clock_hz: Final[float]  # ticks per second
     create_estimated: Final[bool]  # true if the run had no wrappers, so that every create_ns is an estimate
@@ -402,7 +402,7 @@ class GraphTask(Row):
     task: Final[int]  # id of the task
     parent: Final[int]  # id of the creating task; 0: that task is undeferred or unknown
     group: Final[int]  # number of its group
-    thread: Final[int]  # number of the thread that completed it
+    thread: Final[int]  # number of the thread that started it
     created_ns: Final[int]  # creation, since the start of the run
     created_latest_ns: Final[int]  # latest possible creation, since the start of the run; equal to created_ns if that is exact
     start_ns: Final[int]  # start, since the start of the run
@@ -547,7 +547,7 @@ class TaskProgram:
     n_domains: Final[int]  # number of domains in which tasks were placed; 0: none
     wall_ns: Final[int]  # duration of the recorded run
     regions_ns: Final[int]  # part of wall_ns in parallel regions
-    other_regions_ns: Final[int]  # part of regions_ns in regions that other threads than the first began; the simulation runs all regions one after the other
+    other_regions_ns: Final[int]  # part of regions_ns in regions that threads other than the first began; the simulation runs all regions one after the other
     n_deferred: Final[int]  # deferred tasks
     highest_priority: Final[int]  # the highest priority of a recorded task; 0: no task has one
     n_serialised: Final[int]  # tasks that ran at once in a team of one, and that the simulation defers
@@ -602,7 +602,7 @@ class TaskShape(Row):
     n_deferred: Final[int]  # part of n_tasks: deferred tasks
     n_untied: Final[int]  # part of n_tasks: untied tasks
     create_ns: Final[int]  # recorded time of the creations of deferred tasks
-    n_priorities: Final[int]  # different priorities of the deferred tasks; none counts as one
+    n_priorities: Final[int]  # different priorities of the deferred tasks; a task without one has priority 0
     n_iterations: Final[int]  # iterations of the taskloops that created them
     most_in_a_row: Final[int]  # most tasks that one task creates with only work between the creations
     most_phases: Final[int]  # most phases of one task; a phase creates tasks and ends with a taskwait or taskgroup
@@ -646,7 +646,7 @@ def graphs(program: TaskProgram) -> tuple[GraphShape, ...]:
     """
 
 def replay_graphs(program: TaskProgram, construct: int) -> TaskProgram:
-    """Lets replays start the tasks of the graphs that graphs() returns for the construct, without creations."""
+    """Replaces the creations of tasks in the graphs that graphs() returns for the construct with replays."""
 
 def share_loops(program: TaskProgram, n_threads: int) -> TaskProgram:
     """
@@ -657,7 +657,7 @@ def share_loops(program: TaskProgram, n_threads: int) -> TaskProgram:
 def coarsen(program: TaskProgram, construct: int, grain: int) -> TaskProgram:
     """
     Merges every `grain` tasks of the construct that one task creates in a row.
-    The merged tasks create no tasks, do not wait and have no dependences.
+    Tasks that create tasks, wait or have dependences remain.
     """
 
 def refine(program: TaskProgram, construct: int, parts: int) -> TaskProgram:
@@ -736,7 +736,7 @@ class LockShape(Row):
     construct: Final[int]  # construct at which tasks acquire it most often; 0: unknown
     n_acquired: Final[int]  # number of acquisitions
     held_ns: Final[int]  # work of tasks while they hold it
-    passing_ns: Final[int]  # time to pass it to other threads, if each acquisition waits for one
+    passing_ns: Final[int]  # time to pass it between threads, if each acquisition waits for another thread
 
 class BarrierShape(Row):
     """The barriers at one construct."""
@@ -847,9 +847,9 @@ class SimulatedRun(Row):
     serial_ns: Final[int]  # part of wall_ns outside of parallel regions
     work_ns: Final[int]  # time of all threads in user code
     create_ns: Final[int]  # time of all threads in task creation
-    schedule_ns: Final[int]  # time of all threads in which they look for tasks or take them
+    schedule_ns: Final[int]  # time of all threads in searching for and taking tasks
     sync_ns: Final[int]  # time of all threads in waits, barriers, locks, MPI calls and target constructs, without idle_ns
-    idle_ns: Final[int]  # time of all threads in which they have no task that they may run
+    idle_ns: Final[int]  # time of all threads without a task that they may run
     n_tasks: Final[int]  # tasks created
     n_inlined: Final[int]  # tasks that ran at once inside their creator
     n_steals_attempted: Final[int]  # attempts to take a task from the queue of another thread or domain
@@ -897,7 +897,7 @@ class Slices(Columns):
     thread: Final[NDArray[numpy.uint32]]  # number of the thread
     kind: Final[NDArray[numpy.uint8]]  # 0 region, 1 implicit task, 2 task, 3 wait, 4 lock, 5 creation, 6 kernel, 7 created (a moment), 8 preempted, 9 blocked, 10 call, 12 data operation, 13 launch of a kernel
     construct: Final[NDArray[numpy.int32]]  # number of the construct; for waits and locks the OMPT kind; -1: unknown
-    task: Final[NDArray[numpy.uint64]]  # tasks and creations: id, 0 if undeferred; data operations: number
+    task: Final[NDArray[numpy.uint64]]  # tasks and creations: id, 0 if undeferred; regions: id; data operations: number
     depth: Final[NDArray[numpy.uint16]]  # number of slices around it
     flags: Final[NDArray[numpy.uint8]]  # 1: a suspended task resumes; 2: an untimed undeferred task, at the time of the previous event
 

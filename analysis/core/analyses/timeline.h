@@ -36,7 +36,7 @@ enum class SliceKind : uint8_t {
       "0 region, 1 implicit task, 2 task, 3 wait, 4 lock, 5 creation, 6 kernel, 7 created (a moment), 8 preempted, "   \
       "9 blocked, 10 call, 12 data operation, 13 launch of a kernel")                                                  \
     X(int32_t, construct, "number of the construct; for waits and locks the OMPT kind; -1: unknown")                   \
-    X(uint64_t, task, "tasks and creations: id, 0 if undeferred; data operations: number")                             \
+    X(uint64_t, task, "tasks and creations: id, 0 if undeferred; regions: id; data operations: number")                \
     X(uint16_t, depth, "number of slices around it")                                                                   \
     X(uint8_t, flags, "1: a suspended task resumes; 2: an untimed undeferred task, at the time of the previous event")
 

@@ -51,14 +51,14 @@ OMPASS_STRUCT(PythonWindow, Columns, OMPASS_PYTHON_WINDOW);
 OMPASS_STRUCT(PythonLinks, Columns, OMPASS_PYTHON_LINKS);
 
 Dimension dimension_of(uint32_t number) {
-    if (number >= kDimensions) throw nb::value_error("no such dimension");
+    if (number >= kDimensions) throw nb::value_error("unknown dimension");
     return static_cast<Dimension>(number);
 }
 
 nb::ndarray<nb::numpy, uint64_t, nb::ndim<3>> read_tile(Pyramid &pyramid, std::vector<std::vector<uint32_t>> rows,
                                                         uint32_t dimension, std::vector<uint32_t> keys, unsigned shift,
                                                         uint64_t first_bin, uint32_t n_bins) {
-    if (shift > Pyramid::kMostShift || n_bins > 1 << 20) throw nb::value_error("no such bins");
+    if (shift > Pyramid::kMostShift || n_bins > 1 << 20) throw nb::value_error("shift or n_bins is too large");
     const TileRequest request{std::move(rows), dimension_of(dimension), std::move(keys), shift, first_bin, n_bins};
     auto *values = new std::vector<uint64_t>;
     nb::capsule owner(values, [](void *p) noexcept { delete static_cast<std::vector<uint64_t> *>(p); });

@@ -55,7 +55,8 @@ Column<T> column(const Values &rows, Get get) {
     return to_column<T>(std::move(values));
 }
 
-// Declare the arrays of a list, and move into them the vectors that OMPASS_VECTORS declared for the same list.
+// OMPASS_ARRAYS declares a struct with an array for each entry of a list. OMPASS_MOVED_COLUMNS fills such a struct from
+// the vectors that OMPASS_VECTORS declared for the same list.
 #define OMPASS_ARRAY(type, name, ...) ompass::Column<type> name{};
 #define OMPASS_ARRAYS(R, LIST)                                                                                         \
     struct R : ompass::Columns {                                                                                       \

@@ -98,13 +98,13 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
     X(uint32_t, n_unlogged, "threads for which the tool could not create a log", process.n_unlogged)                   \
     X(uint64_t, n_unlogged_tasks, "completed tasks of threads without a log; 0: none or unknown",                      \
       process.n_unlogged_tasks)                                                                                        \
-    X(nb::str, trace_end, "reason why the trace ends before the run; empty: it does not", text(profile.trace_end))     \
+    X(nb::str, trace_end, "reason why the trace ends before the run; empty if it does not", text(profile.trace_end))   \
     X(nb::str, trace_end_cure, "option or action that avoids this early end", text(profile.trace_end_cure))            \
     X(uint64_t, trace_begin_ns, "begin of the trace, if only its last part was kept; else 0", profile.trace_begin_ns)  \
     X(uint32_t, pid, "process id", process.pid)                                                                        \
     X(uint64_t, start_epoch_ns, "start of the run, since 1970", process.start_epoch_ns)                                \
     X(uint64_t, wall_ns,                                                                                               \
-      "time from the start of the run to its last recorded moment; of replay_trace(), the part in the window",         \
+      "time from the start of the run to its last recorded moment; for replay_trace(), the part in the window",        \
       profile.wall_ns)                                                                                                 \
     X(nb::str, clock_kind, "tsc, cntvct or clock_gettime", text(name_of(process.clock_kind, kClocks)))                 \
     X(double, clock_hz, "ticks per second", profile.clock_hz)                                                          \

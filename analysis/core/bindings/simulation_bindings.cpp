@@ -29,10 +29,10 @@ using namespace simulation;
     X(uint64_t, serial_ns, "part of wall_ns outside of parallel regions", from.serial_ns)                              \
     X(uint64_t, work_ns, "time of all threads in user code", from.work_ns)                                             \
     X(uint64_t, create_ns, "time of all threads in task creation", from.create_ns)                                     \
-    X(uint64_t, schedule_ns, "time of all threads in which they look for tasks or take them", from.schedule_ns)        \
+    X(uint64_t, schedule_ns, "time of all threads in searching for and taking tasks", from.schedule_ns)                \
     X(uint64_t, sync_ns,                                                                                               \
       "time of all threads in waits, barriers, locks, MPI calls and target constructs, without idle_ns", from.sync_ns) \
-    X(uint64_t, idle_ns, "time of all threads in which they have no task that they may run", from.idle_ns)             \
+    X(uint64_t, idle_ns, "time of all threads without a task that they may run", from.idle_ns)                         \
     X(uint64_t, n_tasks, "tasks created", from.n_tasks)                                                                \
     X(uint64_t, n_inlined, "tasks that ran at once inside their creator", from.n_inlined)                              \
     X(uint64_t, n_steals_attempted, "attempts to take a task from the queue of another thread or domain",              \
@@ -70,7 +70,8 @@ using namespace simulation;
     X(uint64_t, n_deferred, "part of n_tasks: deferred tasks", from.n_deferred)                                        \
     X(uint64_t, n_untied, "part of n_tasks: untied tasks", from.n_untied)                                              \
     X(uint64_t, create_ns, "recorded time of the creations of deferred tasks", from.create_ns)                         \
-    X(uint64_t, n_priorities, "different priorities of the deferred tasks; none counts as one", from.n_priorities)     \
+    X(uint64_t, n_priorities, "different priorities of the deferred tasks; a task without one has priority 0",         \
+      from.n_priorities)                                                                                               \
     X(uint64_t, n_iterations, "iterations of the taskloops that created them", from.n_iterations)                      \
     X(uint64_t, most_in_a_row, "most tasks that one task creates with only work between the creations",                \
       from.most_in_a_row)                                                                                              \
@@ -122,7 +123,8 @@ using namespace simulation;
       program.constructs[from.place])                                                                                  \
     X(uint64_t, n_acquired, "number of acquisitions", from.n_acquired)                                                 \
     X(uint64_t, held_ns, "work of tasks while they hold it", from.held_ns)                                             \
-    X(uint64_t, passing_ns, "time to pass it to other threads, if each acquisition waits for one", from.passing_ns)
+    X(uint64_t, passing_ns, "time to pass it between threads, if each acquisition waits for another thread",           \
+      from.passing_ns)
 
 #define OMPASS_BARRIER_SHAPE(X)                                                                                        \
     X(uint32_t, construct, "number of the construct; 0: unknown", program.constructs[from.first])                      \
@@ -348,7 +350,7 @@ void bind_program(nb::module_ &m) {
         .def_ro("wall_ns", &TaskProgram::wall_ns, "duration of the recorded run")
         .def_ro("regions_ns", &TaskProgram::regions_ns, "part of wall_ns in parallel regions")
         .def_ro("other_regions_ns", &TaskProgram::other_regions_ns,
-                "part of regions_ns in regions that other threads than the first began; the simulation runs all "
+                "part of regions_ns in regions that threads other than the first began; the simulation runs all "
                 "regions one after the other")
         .def_ro("n_deferred", &TaskProgram::n_deferred, "deferred tasks")
         .def_prop_ro(
@@ -476,8 +478,7 @@ void bind_shapes(nb::module_ &m) {
                        "alike, and if one task, or the implicit tasks of one region construct, create three or more "
                        "of them. The first graph of each creator is not a replay.");
     bind_change(m, "replay_graphs", &replay_graphs,
-                "Lets replays start the tasks of the graphs that graphs() returns for the construct, without "
-                "creations.");
+                "Replaces the creations of tasks in the graphs that graphs() returns for the construct with replays.");
 }
 
 void bind_order(nb::module_ &m) {
@@ -564,7 +565,7 @@ void bind_changes(nb::module_ &m) {
         "Instances in which threads do anything but work do not change.");
     bind_change(m, "coarsen", &coarsen,
                 "Merges every `grain` tasks of the construct that one task creates in a row.\n\n"
-                "The merged tasks create no tasks, do not wait and have no dependences.",
+                "Tasks that create tasks, wait or have dependences remain.",
                 "grain");
     bind_change(m, "refine", &refine,
                 "Divides tasks of the construct that only work and have no dependences into equal parts.\n\n"

@@ -53,7 +53,7 @@ namespace {
     X(uint64_t, task, "id of the task", from.id)                                                                       \
     X(uint64_t, parent, "id of the creating task; 0: that task is undeferred or unknown", from.parent)                 \
     X(uint32_t, group, "number of its group", from.group)                                                              \
-    X(uint32_t, thread, "number of the thread that completed it", from.thread)                                         \
+    X(uint32_t, thread, "number of the thread that started it", from.thread)                                           \
     X(uint64_t, created_ns, "creation, since the start of the run", clock.since_start(from.created))                   \
     X(uint64_t, created_latest_ns,                                                                                     \
       "latest possible creation, since the start of the run; equal to created_ns if that is exact",                    \
