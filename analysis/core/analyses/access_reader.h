@@ -26,7 +26,7 @@ public:
     AccessReader(const RunFiles &run, const GroupMap &groups, Sampling sampling);
 
     // Replaces the batch with about `target` accesses, ordered by time and then by thread. An access has the time of
-    // the last timed event before it, usually the beginning of its kernel. A sampled batch may be empty before the end.
+    // the last timed event before it, usually the beginning of its kernel. With sampling, any batch may be empty.
     Problem read(std::vector<Access> &batch, size_t target);
     bool at_end() const { return heap_.empty(); }
 

@@ -19,7 +19,7 @@ struct KrdSettings {
     GroupMap groups;
     std::vector<ReuseStream::Classes> classes; // by group
     double rate = 1; // share of blocks in the sample
-    unsigned block_shift = 0; // log2 of a sampled block's bytes; 0: the sizes of the first accesses decide
+    unsigned block_shift = 0; // log2 of a sampled block's bytes; 0: derived from the sizes of the first accesses
     bool coherent = true; // true: writes by other groups invalidate bytes
     unsigned n_jobs = 1; // threads to use
 };

@@ -2,8 +2,8 @@
 // The bytes touched so far, as disjoint ranges, each with the moment (slot of RecencyWeights) of its last touch. A
 // range is a part of one access that no later access has touched. Computes no distances.
 //
-// Most accesses touch exactly one range again. A hash table by the first byte finds that range in one cache line. The
-// ordered set of first bytes finds all other overlaps. This set changes only with the bounds of ranges.
+// Most accesses touch exactly the bytes of one range. A hash table by the first byte finds that range in one cache
+// line. The ordered set of first bytes finds all other overlaps. It changes only when bounds of ranges change.
 #pragma once
 
 #include <algorithm>

@@ -287,8 +287,8 @@ uint64_t IntervalWatcher::created_at(uint64_t task) const {
 }
 
 void IntervalWatcher::state_interval(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
-    // Cuts off overlap with the previous interval. Only a damaged log has any, but perhaps at every event. Filling the
-    // bins would then take time and memory proportional to bins times events.
+    // Cuts off overlap with earlier intervals. It is tens of ns in an intact log. In a damaged log, every event may
+    // overlap much earlier time; filling the bins would take time and memory proportional to bins times events.
     const uint64_t from = std::max(begin, walk.data.shown_until), begin_ns = ns(from), end_ns = ns(end);
     if (end_ns <= begin_ns) return;
     walk.data.shown_until = end;
@@ -330,7 +330,7 @@ uint64_t CreationTimes::operator()(uint64_t task) {
     if (thread >= checkpoints_.size() || counter == 0 || checkpoints_[thread].empty()) return 0;
     if (const uint64_t since = known_since(run_, task)) return since;
     const std::vector<WalkCheckpoint> &marks = checkpoints_[thread];
-    // Reads from the last checkpoint before the record that created the id.
+    // Reads from the last checkpoint before the record that gave the id.
     const auto next = std::ranges::lower_bound(marks, counter, {}, [](const auto &mark) { return mark.place.n_ids; });
     if (next == marks.begin()) return 0;
     const auto from = next - 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The time of each thread in bins of equal length, by state, construct, home, depth and kernel, at every zoom. One walk
-// of the trace fills the finest level; coarser levels are sums of finer ones. For bins shorter than the finest, reads
-// only the events after the last checkpoint before the requested window, not the whole trace.
+// of the trace fills the finest level; coarser levels are sums of finer ones. A request for still shorter bins reads
+// only the events after the last checkpoint before its window.
 //
 // In each bin, the states of a thread add up to its recorded time. The shares by construct add up to its work. The
 // shares by home and by depth add up to the same work. Off-CPU intervals are parts of states. Times are nanoseconds
@@ -177,7 +177,7 @@ public:
     uint64_t operator()(uint64_t task); // ticks; 0: unknown
 
 private:
-    static constexpr size_t kMostKept = 4096; // cached blocks between checkpoints
+    static constexpr size_t kMostKept = 4096; // blocks: the creations between two checkpoints
     const RunFiles &run_;
     const std::vector<std::vector<WalkCheckpoint>> &checkpoints_;
     std::unordered_map<uint64_t, std::vector<uint64_t>> blocks_; // by thread << 32 | checkpoint
@@ -246,7 +246,7 @@ public:
     // Reads the intervals in [begin_ns, end_ns), unless there are more than `limit`.
     Problem read_intervals(const std::vector<uint32_t> &threads, uint64_t begin_ns, uint64_t end_ns, size_t limit,
                            WindowIntervals &rows);
-    // pyramid_tasks.cpp
+    // The next three functions are in pyramid_tasks.cpp.
     // Reads the whole interval of each thread at `at_ns`. Searches at most `most_records` for the end of its wait.
     Problem read_moment(const std::vector<uint32_t> &threads, uint64_t at_ns, uint64_t most_records,
                         WindowIntervals &rows);
@@ -267,7 +267,7 @@ private:
         return watch_window(thread, begin_ns, end_ns, sink, records);
     }
     void complete(WindowInterval &row); // adds the times of its task and wait
-    // pyramid_file.cpp
+    // The following functions are in pyramid_file.cpp.
     std::string identity() const;
     template <typename Archive>
     void transfer(Archive &);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernel reuse distance (Pericàs et al.): for each byte of each access, the number of distinct bytes that its cache
-// group touched since the last access to that byte. Exact, however ranges overlap; see docs/reuse-distance.md.
+// group touched since the last access to that byte. Exact without sampling, for any overlap (docs/reuse-distance.md).
 // Processes the stream of one group; access_reader produces it, and krd_analysis runs all groups.
 #pragma once
 
@@ -27,8 +27,8 @@ struct ReuseBytes {
     void add(const ReuseBytes &other);
 };
 
-// Distribution of a sampled stream in fine bins, separate for kReplicates random parts of the sampled blocks. The
-// differences between the parts give the bound of the error.
+// Bytes of a sampled stream by reuse distance in fine bins, for each of kReplicates random parts of the sampled blocks.
+// The differences between the parts bound the error.
 struct SampleBytes {
     static constexpr size_t kReplicates = Sampling::kReplicates;
     static constexpr size_t kBinsPerOctave = 8;
@@ -53,7 +53,7 @@ public:
     // The stages of process(), for two threads. Call begin_batch() for each batch. Then call find() for this batch
     // while another thread calls count() for the previous one. After the last batch, call begin_batch() and count().
     bool has_room(size_t n_accesses) const { return weights_.has_room(found_.size() + n_accesses); }
-    void begin_batch(size_t n_accesses); // slow without room: counts all found moves, renumbers moments
+    void begin_batch(size_t n_accesses); // without room, also counts all found moves and renumbers moments: slow
     void find(std::span<const Access> batch, bool coherent) { touch_moves_.find(batch, coherent, found_); }
     void count();
 

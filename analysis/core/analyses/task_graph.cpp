@@ -368,7 +368,7 @@ private:
         graph_.tasks.push_back({chain.id, chain.parent_id, chain.group, chain.thread, chain.created,
                                 chain.created_latest, chain.started, completed_at_, chain.worked, 0});
     }
-    // Closes the barriers at which all threads have arrived, if no task is unfinished.
+    // Closes the barriers at which all threads have arrived, if all tasks are finished.
     void close_barriers(GraphRegion &region) {
         while (region.n_closed < region.barriers.size()) {
             Barrier &barrier = region.barriers[region.n_closed];

@@ -24,7 +24,7 @@ struct TaskGraphOptions {
 // Tasks of one construct that were created in one group. Group 0 is the program outside of every region.
 struct GraphGroup {
     uint32_t parent = 0;
-    uint32_t construct = 0; // construct of the tasks; a parallel region: its implicit tasks
+    uint32_t construct = 0; // construct of the tasks; of implicit tasks, their parallel region
     uint32_t depth = 0;
     bool folded = false; // includes tasks from deeper levels
     uint64_t n_tasks = 0; // deferred or implicit tasks that started
@@ -83,8 +83,8 @@ struct TaskGraph {
     std::vector<GraphTask> tasks; // tasks of expanded groups
 };
 
-// Builds the task graph of a run. A problem names file and byte; a run without a trace is a problem. Memory: twelve
-// bytes per deferred task, some 250 per task between creation and completion, and the steps of chains.
+// Builds the task graph of a run. A problem names file and byte; a run without a trace is a problem. Memory: four bytes
+// per task or region, some 250 per task between creation and completion, and the steps of chains.
 Problem build_task_graph(const RunFiles &run, const TaskGraphOptions &options, TaskGraph &graph);
 
 } // namespace ompass

@@ -437,7 +437,7 @@ private:
     ThreadAccount *counted_ = &account_; // account of the current event: account_ or outside_
     uint32_t phase_ = 0; // current phase of the thread
     uint64_t phase_begin_ = 0;
-    bool dirty_ = false; // untimed undeferred tasks ran in the open interval
+    bool dirty_ = false; // true if untimed undeferred tasks ran in the open interval
     const bool has_event_times_ = shared_.files.process->version >= format::kFirstWithEventTimes;
     uint32_t timed_weight_ = 0; // tasks that the open interval represents; 0: only its own
     std::vector<uint32_t> since_timed_; // undeferred tasks since the last timed one, by construct

@@ -276,7 +276,7 @@ const std::vector<TraceTable> &trace_tables() {
           {"construct", "Int32", "number of the target construct, as in `constructs`"},
           kTask,
           {"data", "Boolean", "a data operation; false: a kernel"},
-          {"on_device", "Boolean", "the device timed it; false: the time of the host"},
+          {"on_device", "Boolean", "true: the device timed it; false: the host did"},
           {"operation", "Int32",
            "OMPT number of the data operation, + 256 to a device, + 512 from it, + 768 between two"},
           kStart,

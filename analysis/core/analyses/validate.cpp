@@ -235,7 +235,7 @@ void check_agreement(const RunFiles &run, const Comparison &accounts) {
     check_off_cpu(accounts, run);
     using OfWait = Compared<WaitSlot>;
     std::vector<OfWait> of_waits = {
-        {"the number", &WaitSlot::n_waits},
+        {"the executions", &WaitSlot::n_waits},
         {"the known causes",
          [](const WaitSlot &slot) {
              const auto add = [](uint64_t n, const format::WaitedFor &entry) { return n + entry.n; };
@@ -261,8 +261,8 @@ void check_agreement(const RunFiles &run, const Comparison &accounts) {
                                    {"the imbalance", &LoopSlot::imbalance_ticks, OfLoop::kTicks}});
     using OfCall = Compared<format::CallSlot>;
     accounts.check_each<format::CallSlot>(&ThreadAccount::calls, "call",
-                                          {{"the number", &format::CallSlot::n_calls},
-                                           {"the number in tasks", &format::CallSlot::n_in_tasks},
+                                          {{"the executions", &format::CallSlot::n_calls},
+                                           {"the executions in tasks", &format::CallSlot::n_in_tasks},
                                            {"the time", &format::CallSlot::ticks, OfCall::kTicks},
                                            {"the time in tasks", &format::CallSlot::task_ticks, OfCall::kPart}});
     check_targets(accounts);

@@ -29,11 +29,11 @@ struct TaskFrame {
     uint32_t wait_kind = 0; // OMPT sync region kind; 0: unknown
     uint32_t wait_place = 0; // construct of the wait; 0: unknown
     uint64_t wait_begin = 0; // start of the wait; a wait that continues on another thread counts as new
-    bool resumed = false; // began on another thread
+    bool resumed = false; // true if the task began in an earlier frame, usually on another thread
     bool rescued = false; // runs outside its home because the program would have hung
     int32_t home = -1; // domain in which the extension placed it; -1: unknown
-    uint64_t ready = 0, start = 0; // 0: not timed, or began on another thread
-    uint64_t worked = 0; // work on this thread so far, with undeferred tasks; undeferred: owner().worked at its start
+    uint64_t ready = 0, start = 0; // 0: not timed, or `resumed`
+    uint64_t worked = 0; // work in this frame so far, with undeferred tasks; undeferred: owner().worked at its start
     uint32_t to_owner = 0; // distance to owner()
     Data data{};
 
@@ -76,7 +76,7 @@ struct OpenLoop {
 // An open MPI call or target construct.
 struct OpenCall {
     uint32_t construct = 0; // 0: none
-    bool is_accounted = false; // true if it began in the thread's work, so its time is accounted
+    bool is_accounted = false; // true if the thread was working when it began, so its time is accounted
     uint64_t begin = 0;
 };
 
@@ -110,7 +110,7 @@ struct OffCpuInterval {
 struct NoData {};
 
 // Ignores every event. `walk` is at the event. Frames and parts that the event ends still exist during the call; frames
-// and parts that it begins exist already.
+// and parts that it begins already exist.
 struct WalkObserver {
     using FrameData = NoData;
     using PartData = NoData;
@@ -151,7 +151,7 @@ struct WalkObserver {
     // creation.
     void started(auto & /*walk*/, auto & /*frame*/, bool /*after_others*/, uint64_t /*moved*/) {}
     void suspended(auto & /*walk*/, auto & /*frame*/) {}
-    // here: true if this thread had suspended the task.
+    // here: true if the task was still on the stack of this thread.
     void resumed(auto & /*walk*/, auto & /*frame*/, bool /*here*/) {}
     void completed(auto & /*walk*/, auto & /*frame*/, bool /*detached*/) {}
     void discarded(auto & /*walk*/, uint64_t /*task*/, uint32_t /*construct*/) {}

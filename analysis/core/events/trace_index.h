@@ -44,7 +44,7 @@ inline const RecordedRegion &region_in(const RecordedRegions &regions, uint64_t 
 struct Creation {
     uint64_t begin; // start of the creating call; the creator's work before it precedes the task
     uint64_t time; // earliest possible time of the creation
-    uint64_t latest; // latest possible time; == time if that is exact
+    uint64_t latest; // latest possible time; equal to `time` if that is exact
 };
 
 // Returns the time at which the creating thread's events begin, if the run keeps only the last part of its trace and

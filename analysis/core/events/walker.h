@@ -7,7 +7,7 @@
 // creation. A creation in a task too short for clock readings has neither a time nor a create_span. In this file,
 // `span` means a create_span.
 //
-//   sum of the state intervals  =  time of the last event - time of the first  (if the log has no pause)
+//   begin of a state interval  =  end of the state interval before it  (while the thread's activity is known)
 #pragma once
 
 #include <algorithm>
@@ -197,7 +197,7 @@ public:
         return what_ ? Problem{run_.threads[thread_].file.path(), decoder_.offset(), what_} : decoder_.problem();
     }
 
-    // The state, except for the stacks, that an event leaves for later events.
+    // The state on which later events depend, except for the stacks.
     struct Context {
         uint64_t mark = 0;
         Activity activity = Activity::kUnknown;
@@ -209,8 +209,8 @@ public:
         PendingSpan span = {}; // of an undeferred creation, until its task begins
         OpenCall call = {};
         uint64_t step_begin = 0; // of the open step of a target construct
-        uint64_t message = 0,
-                 message_size = 0; // word 1 of the kEnterCall with the open call's message; the last kSizeStep
+        uint64_t message = 0; // word 1 of the open call's kEnterCall, if that has a message; else 0
+        uint64_t message_size = 0; // word 1 of the last kSizeStep
     };
     // The state of a walk between two events. Another walk of the same thread can continue from it.
     struct Checkpoint {
@@ -792,7 +792,7 @@ private:
         if (current_->kind != Frame::kImplicit || !part().id || part().primary) return false;
         close_part();
         observer_.ended_implicit(*this, current(), true);
-        context_.waited_for = 0; // the record has no time
+        context_.waited_for = 0; // apply() does not reset it, because the record is untimed
         parts_.pop_back();
         context_.activity = Activity::kUnknown;
         pop();
