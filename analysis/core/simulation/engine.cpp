@@ -38,14 +38,14 @@ Simulated SimulatedRun::run() {
     while (!done_ && !stopped_) {
         if (threads_.all_parked() && !rescue()) {
             result_.problem =
-                "no task can continue: they wait for each other in a cycle, or for tasks that the trace lacks";
+                "no task can continue: all wait for each other in a cycle, or for tasks that the trace lacks";
             break;
         }
         take_step(threads_.next(), threads_.next_step());
     }
     if (stopped_) result_.problem = "stopped";
     if (std::ranges::any_of(threads_, [](const Thread &thread) { return thread.now > NextThread::kLastTime; }))
-        result_.problem = "the simulated run takes more than three days, the limit";
+        result_.problem = "the simulated run takes more than three days, which is the limit";
     const uint64_t end = threads_[0].now;
     result_.wall_ns = end;
     result_.serial_ns = end - in_regions_ns_;

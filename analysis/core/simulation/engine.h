@@ -20,17 +20,17 @@ namespace ompass::simulation {
 // Changes that a user could make in the program, and corrections of recorded times.
 struct Changes {
     std::vector<double> speed; // speed-up, by number in TaskProgram::constructs; empty: none
-    uint32_t max_depth = 0; // tasks deeper than this run inside their creator; 0: none
-    // Tasks with less work, including their descendants', run inside their creator, unless they depend on others.
+    uint32_t max_depth = 0; // tasks deeper than this run inside their creator; 0: no limit
+    // Tasks with less work than this, all descendants included, run inside their creator, unless they depend on others.
     uint64_t min_ns = 0;
-    bool serial_below = false; // tasks beyond max_depth or min_ns become plain calls of a serial function
+    bool serial_below = false; // tasks above max_depth or below min_ns become plain calls of a serial function
     bool untied = false; // all tasks become untied
     uint32_t untraced_task_ns = 0; // cost of recording, to subtract from each task's work
     uint32_t untraced_creation_ns = 0; // cost of recording, to subtract from the work of each task's creator
     uint32_t untraced_create_ns = 0; // cost of recording, to subtract from the creation of each task
     uint32_t least_create_ns = 0; // least time of a creation after the subtraction
-    // The same costs for tasks recorded in a team of one. A negative cost adds to the work: recording costs more in a
-    // larger team, if the simulated run keeps its cost.
+    // The same costs for tasks recorded in a team of one. A negative cost is added to the work: a simulated run that
+    // keeps the cost of recording has the higher cost of a larger team.
     int32_t serialised_task_ns = 0;
     int32_t serialised_creation_ns = 0;
     // Cost of creating such a task in a larger team. Unused if the machine has a cost of creation.
@@ -73,7 +73,7 @@ struct Team {
     AccessLog *accesses = nullptr; // keeps the accesses of the run
 };
 
-// Simulates a run of the program. Callable from several threads at once, also for one program. Memory: 64 bytes per
+// Simulates a run of the program. Callable from several threads at once, even for one program. Memory: 64 bytes per
 // created task that is incomplete or has incomplete children.
 Simulated simulate(const TaskProgram &program, const Machine &machine, const Policy &policy, const Team &team,
                    const Changes &changes = {});

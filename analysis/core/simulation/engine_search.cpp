@@ -136,7 +136,7 @@ void SimulatedRun::wake_next_thief(uint32_t queue, uint64_t now) {
 }
 
 // Sends a parked thread to a queue. All parked threads and thieves try queues at random, and find tasks one after the
-// other. This thief is the next that finds one.
+// other. This thief is the next to find one.
 void SimulatedRun::send_thief(Thread &thief, uint32_t queue, uint64_t now, bool at_home) {
     const uint32_t n_looking = threads_.n_parked() + ready_.n_thieves();
     unpark(thief, now);

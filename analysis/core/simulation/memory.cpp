@@ -192,13 +192,13 @@ uint64_t Memory::access(uint32_t number, uint32_t thread, uint64_t now, double s
 RecordedMemory recorded_memory(const TaskProgram &program, const MemorySystem &recorded) {
     RecordedMemory found;
     found.scale.assign(program.accesses.size(), 1.0F);
-    MemorySystem idle = recorded; // because the load of its nodes at each access is unknown
+    MemorySystem idle = recorded; // without the load of its nodes, which is unknown
     idle.node_ns_per_byte = 0;
     found.blocks = std::make_shared<DataBlocks>(program, idle);
     Memory memory(program, idle, found.blocks);
     for (uint32_t i = 0; i < program.accesses.size(); i++)
         found.ns.push_back(memory.access(i, program.accesses[i].thread, 0));
-    // A kernel took at least as long as its data.
+    // A kernel took at least as long as its accesses.
     uint64_t modelled = 0, worked = 0;
     std::vector<uint32_t> of_kernel;
     for (const Operation operation : program.operations) {

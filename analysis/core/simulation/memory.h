@@ -47,7 +47,7 @@ struct MemoryCounts {
         uint64_t hits = 0, misses = 0, invalid = 0; // blocks; invalid: misses because another cache wrote the block
     };
     std::vector<Level> levels;
-    std::vector<uint64_t> link_bytes; // from node to node, row by row; memory and other caches
+    std::vector<uint64_t> link_bytes; // by node of the memory or cache (row) and node of the thread (column)
     uint64_t waited_ns = 0; // part of memory_ns in which accesses wait for busy nodes
     uint64_t memory_ns = 0; // total time of all blocks
 };

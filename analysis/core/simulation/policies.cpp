@@ -8,7 +8,7 @@ namespace ompass::simulation {
 
 const std::vector<Policy> &policies() {
     static const std::vector<Policy> all = {
-        {"libomp", "LLVM's runtime: a queue per thread, random victims, waits run descendants, full queues run inline",
+        {"libomp", "LLVM's runtime: a queue of 256 tasks per thread, random victims, waiting threads run descendants",
          Queues::kPerThread, Waiting::kNests, StealPolicy::kRandom, false, false, false, false, 256, true, true},
         {"omp_ext", "libomp_ext.so by default: a queue per thread, the nearest victim", Queues::kPerThread,
          Waiting::kNests, StealPolicy::kNearest, false, false, false, false, 256, true},

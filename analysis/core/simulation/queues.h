@@ -119,7 +119,7 @@ private:
         earliest_ = key;
     }
 
-    uint32_t n_lowest_ = 1; // fours of threads, a power of four
+    uint32_t n_lowest_ = 1; // groups of four threads; a power of four
     std::vector<Four> fours_; // groups of four threads, then of four groups, and so on
     uint64_t earliest_ = kNever;
 };

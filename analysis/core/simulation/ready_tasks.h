@@ -104,7 +104,7 @@ public:
     }
     bool is_bound(const LiveTask &task) const { return !task.untied && !untied_; }
     // Returns the number of tasks, queues or threads that a search among n examines. In a program without dependences,
-    // a queue holds only descendants of its owner's task. The tasks near its ends then show whether a thread may run any.
+    // a queue holds only descendants of its owner's task, so the tasks near its ends show whether a thread may run any.
     uint32_t search_limit(uint32_t n) const { return no_dependences_ ? std::min(n, kSearchLimit) : n; }
     // Returns the index, in the queue, of a task that the thread may run; kNoQueue: none.
     uint32_t find_allowed(const Thread &thread, uint32_t number, bool newest) const {
@@ -175,8 +175,8 @@ private:
     const uint32_t n_threads_, n_domains_;
     const bool untied_, no_dependences_;
     const uint64_t lock_ns_;
-    std::vector<Queue>
-        queues_; // queues of threads or domains, then the inboxes of domains, then the queues of priorities
+    // The queues of threads or domains, then the inboxes of domains, then the queues of priorities.
+    std::vector<Queue> queues_;
     uint32_t first_urgent_ = 0; // the queue of the highest priority
     std::vector<uint32_t> queue_of_priority_;
     uint32_t n_urgent_ = 0; // tasks in queues of priorities

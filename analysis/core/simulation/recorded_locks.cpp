@@ -8,7 +8,7 @@ namespace ompass::simulation {
 
 namespace {
 
-constexpr size_t kLongestPart = 20; // mean_of() leaves out one in this many
+constexpr size_t kLongestPart = 20; // mean_of() leaves out the longest 1 / kLongestPart of the times
 
 // Returns the mean without the longest times, in which other programs may have had the processor.
 uint64_t mean_of(std::vector<uint64_t> ns) {

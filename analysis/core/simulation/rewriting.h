@@ -53,7 +53,7 @@ struct Replacement {
     Operations instead;
 };
 
-// Applies the replacements, whose ranges must not overlap. Copies each operation once, however many there are.
+// Applies the replacements, whose ranges must not overlap. Copies each operation only once.
 inline void replace(Operations &operations, std::vector<Replacement> replacements) {
     if (replacements.empty()) return;
     std::ranges::sort(replacements, {}, &Replacement::begin);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One simulated run. A thread works and pays costs at once, because other threads do not see this. They see its steps:
-// a step queues, takes or completes a task, or begins a wait. A thread takes a step when no other thread has an earlier
-// step. Therefore a task takes about three steps, on any number of threads.
+// One simulated run. Other threads do not notice the work and costs of a thread, so these only advance its clock. They
+// notice its steps: a step queues, takes or completes a task, or begins a wait. A thread takes a step when no other
+// thread has an earlier one. A task has about three steps, on any number of threads.
 //
 //   engine.cpp         the operations of a task
 //   engine_waits.cpp   waits, barriers and regions
-//   engine_search.cpp  how threads find tasks
+//   engine_search.cpp  the search for tasks
 #pragma once
 
 #include <functional>

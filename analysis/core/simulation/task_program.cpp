@@ -39,7 +39,7 @@ std::string check_program(const TaskProgram &program) {
         if (operation.kind() == OpKind::kRegion && operation.value() >= program.regions.size())
             return "a task enters a region that does not exist";
         if (operation.kind() == OpKind::kAccess && operation.value() >= program.accesses.size())
-            return "a kernel touches data that do not exist";
+            return "a kernel makes an access that does not exist";
         if (operation.kind() == OpKind::kLock && operation.value() >= program.n_locks)
             return "a task acquires a lock that does not exist";
     }

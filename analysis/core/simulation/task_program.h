@@ -29,7 +29,7 @@ enum class OpKind : uint8_t {
     // is kInCall, the time is an MPI call or a target construct instead.
     kBlocked,
     kRegion, // runs the parallel region value()
-    kAccess, // its kernel reads or writes the data value()
+    kAccess, // makes the access value() of TaskProgram::accesses, in a kernel
     kKernelBegin, // begins the kernel construct()
     kKernelEnd,
     kLoopBegin, // begins its part of the worksharing loop construct(), of value() iterations (0: unknown)
@@ -134,7 +134,7 @@ struct TaskProgram {
     std::vector<uint32_t> constructs; // the run's number of each construct; constructs[0] is the program
     uint64_t wall_ns = 0; // duration of the recorded run
     uint64_t regions_ns = 0; // part of wall_ns in parallel regions
-    uint64_t other_regions_ns = 0; // part of regions_ns in regions that other threads than the first began
+    uint64_t other_regions_ns = 0; // part of regions_ns in regions that threads other than the first began
     uint32_t n_threads = 1; // size of the largest recorded team
     uint32_t n_domains = 0; // domains in which tasks were placed
     uint64_t n_deferred = 0;
@@ -148,10 +148,10 @@ struct TaskProgram {
     uint64_t n_unfulfilled = 0; // part of n_detached without an event in the trace; assumed to complete at their end
     uint32_t n_locks = 0; // locks have the numbers 0 to n_locks - 1
     std::vector<uint16_t> lock_places; // construct at which each lock is acquired most often; 0: unknown
-    std::vector<uint64_t> lock_handoffs; // mean ns from its release to the acquisition by a waiting thread; by lock
+    std::vector<uint64_t> lock_handoffs; // by lock: mean ns from a release to the acquisition by a waiting thread
     uint64_t n_out_of_order = 0; // events whose cause the trace lacks
     uint64_t n_serialised = 0; // tasks of a team of one, which ran at once and are simulated as deferred tasks
-    uint64_t n_unknown_dependences = 0; // tasks of a team of one whose depend clauses an older trace lacks
+    uint64_t n_unknown_dependences = 0; // tasks of a team of one in a trace of an older format, without depend clauses
     uint64_t n_dependent_alone = 0; // tasks with the flag kDependent
     uint64_t n_supposed_waits = 0; // tasks of a team of one that are assumed to wait for their children
     uint64_t blocked_ns = 0; // waits for locks without numbers and for earlier iterations, which the simulation repeats

@@ -81,12 +81,12 @@ struct Shape {
     uint64_t create_ns = 0; // recorded time of the creations of deferred tasks
     uint64_t n_priorities = 0; // different priorities of its deferred tasks
     uint64_t n_iterations = 0; // iterations of the taskloops that created them
-    uint64_t most_in_a_row = 0; // tasks that one task creates with nothing but work in between
+    uint64_t most_in_a_row = 0; // tasks that one task creates with only work in between
     uint64_t most_phases = 0; // phases of creations in one task; each ends with a taskwait or taskgroup
     uint16_t wait = 0; // construct of the last of these waits; 0: unknown
-    uint16_t most_of = 0; // construct with most of their work: their own, or one of undeferred tasks
-    uint64_t n_divisible = 0; // tasks that refine() divides
-    uint64_t divisible_ns = 0, longest_ns = 0; // work of all of them, and of the longest
+    uint16_t most_of = 0; // construct with most of the tasks' work: their own, or one of undeferred tasks in them
+    uint64_t n_divisible = 0; // tasks that refine() may divide
+    uint64_t divisible_ns = 0, longest_ns = 0; // work of all these tasks, and of the longest
     uint32_t deepest = 0;
 };
 std::vector<Shape> shapes_of(const TaskProgram &program);

@@ -25,7 +25,7 @@ struct Part {
 struct Instance {
     uint32_t region = 0;
     std::vector<Part> parts; // by thread
-    bool divisible = true; // nothing but work
+    bool divisible = true; // true if it contains only work
     uint64_t work_ns() const {
         uint64_t sum = 0;
         for (const Part &part : parts) sum += part.work_ns;
@@ -66,8 +66,8 @@ void for_each_loop(const TaskProgram &program, Found found) {
     }
 }
 
-// Returns the program with new operations in the loop. instead(instance, i) replaces part i of each divisible instance
-// with at least two parts.
+// Returns the program with new operations in the loop: instead(instance, i) for part i of an instance. Changes only
+// divisible instances that have at least two parts.
 template <typename Instead>
 TaskProgram with_loop(const TaskProgram &program, uint16_t construct, Instead instead) {
     std::unordered_map<uint32_t, std::vector<Replacement>> of_task;
@@ -163,8 +163,8 @@ std::vector<uint64_t> shared_works(const TaskProgram &program, const Instance &i
     return works;
 }
 
-// True if the region's recorded team is smaller than another: the program has chosen its size, by a num_threads or an if
-// clause.
+// True if the region's recorded team is smaller than the largest one. The program then chose its size, by a num_threads
+// or if clause.
 bool keeps_team(const TaskProgram &program, const ProgramRegion &region) {
     return region.team_size < program.n_threads;
 }

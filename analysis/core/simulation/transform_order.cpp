@@ -18,8 +18,8 @@ std::vector<uint32_t> ranks(const TaskProgram &program) {
     return rank;
 }
 
-// Returns the number of pipeline items from the earlier to the later task of a dependence. Returns 0 if they belong to
-// the same step, to the same item, or in reverse order.
+// Returns the number of pipeline items from the earlier to the later task of a dependence. Returns 0 if both belong to
+// the same step or item, or if the earlier task belongs to a later item.
 uint32_t items_between(const TaskProgram &program, const std::vector<uint32_t> &rank, const Dependence &pair) {
     const bool steps_differ = program.tasks[pair.before].construct != program.tasks[pair.after].construct;
     return steps_differ && rank[pair.after] > rank[pair.before] ? rank[pair.after] - rank[pair.before] : 0;

@@ -64,7 +64,7 @@ std::map<std::pair<uint16_t, uint16_t>, DependenceShape> dependences_of(const Ta
 struct LockShape {
     uint64_t n_acquired = 0;
     uint64_t held_ns = 0; // work of tasks while they hold it
-    uint64_t passing_ns = 0; // time to pass it to other threads, if each acquisition waits for one
+    uint64_t passing_ns = 0; // time to pass it between threads, if each acquisition waits for another thread
     uint16_t place = 0; // construct at which it is acquired most often
 };
 std::vector<LockShape> locks_of(const TaskProgram &program);
@@ -81,7 +81,7 @@ struct RegionShape {
     uint64_t n = 0;
     uint64_t work_ns = 0; // work that share_region() divides
     uint64_t longest_ns = 0; // sum of the slowest thread's work from each barrier to the next
-    uint64_t alone_ns = 0; // part of work_ns: work between barriers of which one thread has at least 90%
+    uint64_t alone_ns = 0; // part of work_ns between barriers where one thread does at least 90% of the work
     uint16_t most_of = 0; // construct with most of work_ns: the region's own, or one of undeferred tasks
 };
 std::map<uint16_t, RegionShape> regions_of(const TaskProgram &program);
