@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stores chains as linked steps. A step is a piece of work of one task, and refers to the step before it. Chains may
 // share steps. Frees a step when it is in no chain any more, so memory holds only candidates for the critical path.
-// compact() joins consecutive steps of one task between which no other chain branches off.
+// compact() joins consecutive steps of one task, unless another chain branches off between them.
 //
 //   span of a chain  =  sum of ticks of its steps
 #pragma once

@@ -67,7 +67,7 @@ public:
 
     // Selects the account of the event at `now`: inside or outside of the window.
     void at_event(uint64_t now) { counted_ = now >= shared_.start && now < shared_.end ? &account_ : &outside_; }
-    // True if no later event affects the window.
+    // True if later events do not affect the window.
     bool is_over(Walk &walk) const { return walk.mark() >= shared_.end && walk.activity() != Activity::kUnknown; }
 
     void continued(Walk &walk, const Checkpoint &at) {
@@ -161,7 +161,7 @@ public:
     void completed(Walk &walk, Frame &task, bool detached) {
         if (__builtin_expect(task.resumed, 0)) {
             if (is_counted()) shared_.parts.completed(task, walk.thread(), walk.now());
-        } else if (task.kind != Frame::kUndeferred) // a detached undeferred task has no known duration
+        } else if (task.kind != Frame::kUndeferred) // the duration of a detached undeferred task is unknown
             count_duration(shared_.clock, slot(task.construct), task.worked, 1);
         (detached ? slot(task.construct).n_detached : slot(task.construct).n_completed)++;
         if (!detached || has_event_times_) region_slot(walk).n_tasks++;
@@ -409,7 +409,7 @@ private:
             return;
         }
         const uint64_t weight = std::exchange(timed_weight_, 0);
-        if (task.construct && ticks == 0) return; // adds no slot for a construct outside of the window
+        if (task.construct && ticks == 0) return; // avoids a slot for a construct outside of the window
         (task.construct ? time_slot(task.construct).own_ticks : here.implicit_ticks) += ticks;
         if (weight) (task.construct ? time_slot(task.construct).timed_weight : here.timed_weight) += ticks * weight;
     }

@@ -163,12 +163,12 @@ struct WalkObserver {
     // Waits of the current task; kind: OMPT sync region kind.
     void began_wait(auto & /*walk*/, uint32_t /*kind*/) {}
     void ended_wait(auto & /*walk*/, uint32_t /*kind*/) {}
-    // The next waits are at this construct. In a team of one, a wait after undeferred tasks has no other event.
+    // The next waits are at this construct. In a team of one, this is the only event of a wait after undeferred tasks.
     void named_wait(auto & /*walk*/, uint32_t /*construct*/) {}
     void asked_for_lock(auto & /*walk*/, uint32_t /*kind*/) {}
     // walk.lock() returns the number of the lock.
     void got_lock(auto & /*walk*/, uint32_t /*kind*/, uint64_t /*asked*/) {}
-    void released_lock(auto & /*walk*/, uint32_t /*lock*/) {} // ends no state interval
+    void released_lock(auto & /*walk*/, uint32_t /*lock*/) {} // does not end a state interval
 
     void began_region(auto & /*walk*/, auto & /*part*/) {}
     void joined_region(auto & /*walk*/, auto & /*part*/) {}

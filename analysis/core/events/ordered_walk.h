@@ -17,7 +17,7 @@ namespace ompass {
 
 // The observer also has these functions:
 //   bool is_met(Walk &, Precondition)    true if the precondition holds
-//   void out_of_order()                  called before an event is applied whose precondition does not hold
+//   void out_of_order()                  called before an event whose precondition does not hold is applied
 //   void ends_at(uint64_t)               called after all events, with the time at which the run ends
 template <typename Observer>
 class OrderedWalk {

@@ -80,7 +80,7 @@ public:
         if (known.size() <= place) known.resize(place + 1);
         known[place] = value;
     }
-    // Returns the values of one thread. The first one belongs to no id of the trace.
+    // Returns the values of one thread. The first one is unused.
     std::vector<T> &of_thread(size_t thread) { return of_thread_[thread]; }
 
 private:
@@ -109,7 +109,7 @@ struct TraceIndex {
 Problem read_trace_index(const RunFiles &run, TraceIndex &index);
 // Calls visit(before, after) with the ids of each pair of dependent tasks, until it returns false.
 Problem for_each_dependence(const RunFiles &run, const std::function<bool(uint64_t before, uint64_t after)> &visit);
-// Returns a problem if the run has no event.
+// Returns a problem if the run has no events.
 Problem lacks_trace(const RunFiles &run);
 // Returns a problem if the run keeps only the last part of its trace.
 Problem lacks_begin(const RunFiles &run);

@@ -263,7 +263,7 @@ void SimulatedRun::create(Thread &thread, Operation operation) {
 
 void SimulatedRun::end_task(Thread &thread) {
     const uint32_t place = thread.current;
-    const LiveTask &ended = tasks_[place]; // remains valid: this function makes no task
+    const LiveTask &ended = tasks_[place]; // remains valid, because this function does not make tasks
     if (place == main_) {
         done_ = true;
         return;
@@ -287,7 +287,7 @@ void SimulatedRun::end_task(Thread &thread) {
 
 // Completes a task on behalf of a thread, which may have left the task.
 void SimulatedRun::complete(uint32_t place, Thread &thread) {
-    const LiveTask &ended = tasks_[place]; // remains valid: this function makes no task
+    const LiveTask &ended = tasks_[place]; // remains valid, because this function does not make tasks
     if (team_.completed) team_.completed(ended.task, thread.number, thread.now);
     if (++n_completed_ % kProgressEvery == 0 && team_.progress) stopped_ = !team_.progress(n_completed_);
     if (ended.own_group) tasks_.close_group(ended.own_group);

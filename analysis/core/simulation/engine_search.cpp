@@ -130,7 +130,7 @@ void SimulatedRun::wake_thief(uint32_t queue, uint32_t place, uint64_t now) {
     }
 }
 
-// Sends another thread to a queue that still has tasks, because a thief took none of them.
+// Sends another thread to the queue, if the queue still has tasks after a thief took none of them.
 void SimulatedRun::wake_next_thief(uint32_t queue, uint64_t now) {
     if (queue != kNoQueue && ready_.n_tasks(queue) && threads_.n_parked()) wake_thief(queue, ready_.oldest(queue), now);
 }

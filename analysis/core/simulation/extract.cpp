@@ -26,7 +26,7 @@ constexpr uint32_t kUnknownTask = 0; // the number of the program, which no task
 // A task that is not complete yet.
 struct Draft {
     uint32_t task = 0;
-    bool serialised = false; // ran at once in a team of one, where waits leave no event
+    bool serialised = false; // ran at once in a team of one, whose trace may lack its waits
     bool locks = false; // has a kLock
     std::unique_ptr<SiblingClauses> clauses; // depend clauses of its children; null: none
     std::vector<Operation> operations;
@@ -45,7 +45,7 @@ public:
     struct FrameData {
         uint32_t draft = 0; // draft to which its operations are added
         uint16_t construct = 0;
-        bool own = false; // true if no other task has this draft
+        bool own = false; // true if the draft belongs to this task alone
     };
     struct PartData {
         SeenRegion *region = nullptr;

@@ -133,7 +133,7 @@ public:
         live_[place].group = group;
         while (group && groups_[group].n_unfinished++ == 0) group = groups_[group].around;
     }
-    // Removes a member of a group. Calls over(place) for each task whose wait thereby ends.
+    // Removes a member of a group. Calls over(place) for each task that waited only for this member.
     template <typename Over>
     void leave_group(uint32_t group, Over over) {
         while (group && --groups_[group].n_unfinished == 0) {
