@@ -60,7 +60,7 @@ class ThreadRow(Row):
     n_events: Final[int]  # records of its trace; 0 from read_profile(), which does not count them
     n_dropped: Final[int]  # records of its trace that could not be written
     n_migrations: Final[int]  # changes of CPU that the tool noticed
-    cpu_source: Final[str]  # source of preempted and blocked times: switches (the kernel's records), clocks (of the thread; states are unknown), or empty: unknown, and 0
+    cpu_source: Final[str]  # source of preempted and blocked times: switches (the kernel's records) or clocks (of the thread; states are unknown); empty: the times are unknown, and 0
     n_lost_switches: Final[int]  # lost records of switches; if any, part of preempted and blocked is estimated
     by_clock_ns: Final[int]  # time in which switches were too frequent to record, and its clock was read instead
     unaccounted_preempted_ns: Final[int]  # preempted between regions, outside the accounted time
@@ -99,7 +99,7 @@ class RegionRow(Row):
     domain: Final[int]  # locality domain of libomp_ext.so in which it last started a task; -1: no held tasks
     n_rescued: Final[int]  # tasks started outside their domain because the program would have hung
     n_steals: Final[int]  # tasks taken from queues of other threads
-    n_failed_steals: Final[int]  # attempts at queues with tasks that took none
+    n_failed_steals: Final[int]  # attempts that took no task from a queue with tasks
     steal_ns: Final[int]  # time of the successful attempts
     failed_steal_ns: Final[int]  # time of the failed attempts
     n_from_domain: Final[tuple[int, ...]]  # tasks started here, by the domain of their placement; the last entry: all others
@@ -195,7 +195,7 @@ class LoopRow(Row):
     n_iterations: Final[int]  # iterations of the instances that it led, by all threads
     n_chunks: Final[int]  # chunks that it took; 0: not reported by the runtime
     n_taken: Final[int]  # iterations in these chunks
-    time_ns: Final[int]  # time from begin to end, summed over the instances
+    time_ns: Final[int]  # time from start to end, summed over the instances
     max_ns: Final[int]  # longest of these times
     imbalance_ns: Final[int]  # idle at the barrier after the loop, until the last thread arrived
     @staticmethod
@@ -207,7 +207,7 @@ class CallRow(Row):
     construct: Final[int]  # number of the call
     thread: Final[int]  # number of the thread
     n_calls: Final[int]  # calls, without those inside other MPI calls
-    time_ns: Final[int]  # time from begin to end, summed over the calls
+    time_ns: Final[int]  # time from start to end, summed over the calls
     max_ns: Final[int]  # longest of these times
     n_in_tasks: Final[int]  # part of n_calls in explicit tasks
     task_ns: Final[int]  # part of time_ns in explicit tasks
@@ -222,9 +222,9 @@ class TargetRow(Row):
     construct: Final[int]  # number of the target construct
     thread: Final[int]  # number of the host thread
     n_runs: Final[int]  # executions; of a call that moves data: calls
-    time_ns: Final[int]  # time of the host from begin to end; the sum of the next three
+    time_ns: Final[int]  # time of the host from start to end; the sum of the next three
     transfer_ns: Final[int]  # part in data operations: transfers, allocations, ...
-    launch_ns: Final[int]  # part in launches of kernels; if the host is the device, with the kernels
+    launch_ns: Final[int]  # part in kernel launches; includes the kernels if the host is the device
     wait_ns: Final[int]  # the rest: waits for the device, and the runtime's own work
     max_ns: Final[int]  # longest execution
     n_launches: Final[int]  # kernels launched

@@ -3,9 +3,9 @@
 // (kept.log) has checkpoints in its event extents. A reader can start at a checkpoint, without the earlier events. The
 // tool writes checkpoints (accounting/checkpoint). run_files.cpp finds and checks them. walker.h continues from them.
 //
-// A checkpoint is a sequence of 64-bit words: the head; n_codes constructs; the frames and parts, the innermost first;
-// the kernels and loops, the outermost first; the slots of the statistics; kCheckpointEnd. A slot consists of its id,
-// two words of bits that mark its nonzero words, and these words.
+// A checkpoint is a sequence of 64-bit words: the head; n_codes constructs; the frames, then the parts, each with the
+// innermost first; the kernels, then the loops, each with the outermost first; the slots of the statistics;
+// kCheckpointEnd. A slot consists of its id, a bitmap of its nonzero words (two words), and the nonzero words.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,7 @@ struct CheckpointFrame {
     uint32_t flags; // kFrame…
     uint32_t wait_place; // construct of the wait, while it waits
     uint32_t weight; // tasks that a timed undeferred task represents
-    uint32_t part; // 1 + index of the part whose implicit task it is; 0: none
+    uint32_t part; // implicit tasks: 1 + index of their part; 0: none
     uint32_t pad_;
 };
 static_assert(sizeof(CheckpointFrame) == 48);
@@ -75,7 +75,7 @@ struct CheckpointOpen {
 };
 static_assert(sizeof(CheckpointOpen) == 16);
 
-// Limit of a checkpoint's n_ids: no run assigns so many ids, and fewer cannot overflow the counter in an id.
+// Upper limit of n_ids. No run assigns that many ids, and a smaller number cannot overflow the counter in an id.
 inline constexpr uint64_t kMostIds = uint64_t{1} << (kThreadShift - 1);
 inline constexpr size_t kSlotWords = kSlotBytes / sizeof(uint64_t);
 static_assert(kSlotWords <= 128);

@@ -14,7 +14,7 @@ namespace ompass::format {
 namespace {
 
 constexpr size_t kMostBytes = 1 << 20; // hosts with many containers have long lists of mounts
-constexpr const char *kOfGroups = " - cgroup"; // in a line of mountinfo; a 2 follows if the hierarchy is of version 2
+constexpr const char *kOfGroups = " - cgroup"; // in mountinfo: marks mounts of control groups; a 2 follows in version 2
 
 // Returns the file's contents, or "" if it cannot be read.
 std::string read_text(const std::string &path) {
@@ -47,7 +47,7 @@ bool has(const std::vector<std::string> &words, const char *word) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// Returns false if the text does not begin with a digit, or if the number is too large.
+// Reads the number at the start of the text. Returns false if there is none or if it is too large.
 bool read_number(const std::string &text, uint64_t &number) {
     if (text.empty() || text[0] < '0' || text[0] > '9') return false;
     errno = 0;

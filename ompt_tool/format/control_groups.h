@@ -17,7 +17,7 @@ struct GroupFolders {
     std::vector<std::string> cpu, cpuset; // the controllers of version 1
 };
 
-// Returns the folders; empty lists if files cannot be read. `root` is put before every path, for tests.
+// Returns the folders; empty lists if files cannot be read. Tests pass `root`, a prefix of every path.
 GroupFolders find_group_folders(const std::string &root = "");
 
 // Returns the limits; is_known is 0 if no cpu.stat file can be read.

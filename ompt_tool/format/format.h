@@ -59,7 +59,7 @@ enum class DefinitionKind : uint32_t {
 };
 inline constexpr DefinitionKind kLastDefinition = DefinitionKind::kDevice;
 enum class MpiClass : uint8_t {
-    kOther = 0, // begin and end of MPI, communicators, processes
+    kOther = 0, // start and end of MPI, communicators, processes
     kPointToPoint = 1,
     kCollective = 2,
     kWait = 3, // completes operations that other calls began
@@ -95,7 +95,7 @@ enum class CpuSource : uint32_t {
 enum class ExtentKind : uint32_t { kDefinitions = 1, kInstances = 2, kSlots = 3, kEvents = 4, kSamples = 5 };
 
 struct ExtentHeader {
-    uint32_t magic; // kExtentMagic; written last: to readers, the file ends before an extent without it
+    uint32_t magic; // kExtentMagic; written last; readers stop at an extent without it
     ExtentKind kind;
     uint64_t bytes; // size of the whole extent with this header; a multiple of 4096
     uint64_t first; // kSlots: id of the first slot; kEvents: number, see below; others: number among their kind
@@ -118,7 +118,7 @@ inline constexpr uint64_t kNoNumber = ~uint64_t{0};
 
 // ProcessHeader::first_refusal holds an errno or one of these.
 inline constexpr uint32_t kRefusedBySandbox = 0x10000; // opening a file might have killed the program
-inline constexpr uint32_t kRefusedByBounds = 0x10001; // more threads or constructs than a record holds
+inline constexpr uint32_t kRefusedByBounds = 0x10001; // more threads or constructs than the format allows
 
 // The limits of the process's control groups at one moment (control_groups.h).
 struct GroupLimits {
@@ -134,7 +134,7 @@ static_assert(sizeof(GroupLimits) == 40);
 // Events by which the runtime contradicts its own earlier events. The tool ignores such an event, or first corrects the
 // state that the earlier events left.
 #define OMPASS_CONTRADICTIONS(X)                                                                                       \
-    X(kUnknownData, "named a task or a region by data that the tool did not store there")                              \
+    X(kUnknownData, "passed data of a task or region that the tool did not store")                                     \
     X(kOverTask, "named a task that was over")                                                                         \
     X(kTaskElsewhere, "named a task that another thread was running")                                                  \
     X(kUndeferredLate, "started an undeferred task later than at its creation, or twice")                              \
@@ -144,8 +144,8 @@ static_assert(sizeof(GroupLimits) == 40);
     X(kOverRegion, "began an implicit task in a region that was over")                                                 \
     X(kNotLeft, "began an implicit task on a thread that had not left another region")                                 \
     X(kNotLed, "ended a region on a thread that did not lead it")                                                      \
-    X(kTeamSize, "reported a team whose threads were more or fewer than its size")                                     \
-    X(kNoRequest, "reported that a lock was acquired that the thread had not asked for")                               \
+    X(kTeamSize, "reported a team size that differs from the number of its threads")                                   \
+    X(kNoRequest, "reported the acquisition of a lock that the thread had not requested")                              \
     X(kAfterRegion, "ended a region while a thread ran a task of its team")
 
 enum class Contradiction : uint32_t {
@@ -577,7 +577,7 @@ constexpr bool allocates(uint32_t operation) { return operation == 1 || operatio
 enum class MessageRole : uint8_t {
     kNone = 0, // no message, because the peer is MPI_PROC_NULL or there are no requests
     kSend = 1,
-    kSynchronousSend = 2, // ends when the receiver is there
+    kSynchronousSend = 2, // ends when the receiver has begun its receive
     kReceive = 3,
     kCollective = 4
 };
@@ -711,7 +711,7 @@ constexpr uint64_t event_delta(uint64_t word) { return word >> 32; }
 
 // kInlineOps packs undeferred tasks into four bits per operation, from bit 8 upwards. 0: the word ends; 1: the current
 // task completes; 2 + c: a task of the construct with inline code c begins. The first kInlineCodes constructs of a
-// thread have codes; tasks of others begin with an inline_begin.
+// thread have codes; tasks of other constructs begin with an inline_begin.
 inline constexpr unsigned kInlineCodes = 14;
 inline constexpr unsigned kInlineOpsPerWord = 14;
 inline constexpr unsigned kInlineOpEnd = 1;
@@ -736,7 +736,7 @@ constexpr uint64_t near_bytes(uint64_t word) { return word >> 6 & ((uint64_t{1} 
 //   kCreateShort      construct:26
 //   kCreateSpanShort  delta:14 | ticks:12
 //   kStartShort       delta:16 | back:4 | construct:6
-//                     the id is this thread's latest id less `back`; on the core and domain of the creation
+//                     the id is this thread's latest id minus `back`; on the core and domain of the creation
 //   kStartNear        delta:24 | distance:20 | moved:2 | construct:12
 //                     the id is the id of the last start of any form but start_ready (0 at first) plus the signed
 //                     distance; moved: kOtherDomain and kOtherCore
@@ -813,13 +813,13 @@ constexpr uint64_t start_moved(uint64_t word) { return (word >> kMovedShift & 3)
 // ---------------------------------------------------------------- accounting rules shared by writer and reader
 
 // Converts a limit in nanoseconds to ticks. Readers use ProcessHeader::rate, too, although they know a better rate,
-// because they must classify a gap like the writer.
+// because they must classify a gap as the writer did.
 constexpr uint64_t limit_ticks(uint64_t ns, uint64_t rate) {
     return rate ? static_cast<uint64_t>((static_cast<unsigned __int128>(ns) << 32) / rate) : ns;
 }
 
-// A thread leaves a wait in less time than this. A shorter last gap of a wait is therefore sync, not idle, if nothing
-// is left to wait for. A wait with a longer last gap is a long wait.
+// Upper limit of the time that a thread needs to leave a wait. So a last gap shorter than this is sync, not idle, if
+// nothing is left to wait for. A wait with a longer last gap is a long wait.
 inline constexpr uint64_t kExitNanoseconds = 1000;
 
 // Returns the state from which to subtract `excess`. A worker that leaves a region's last barrier may read the clock

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the statistics that the tool stored in its logs. A log's header has the begin and the state of the thread's
+// Reads the statistics that the tool stored in its logs. A log's header has the start and the state of the thread's
 // open interval. This file closes the interval by the rules of the tool (accounting/).
 #include "run_profile.h"
 
@@ -74,9 +74,9 @@ uint64_t n_without_duration(const format::ConstructSlot &slot) {
     return slot.n_completed - std::min(n_with, slot.n_completed);
 }
 
-// Subtracts the undeferred tasks that a kill interrupted. A construct counts such a task as completed when it begins, a
-// region when its code ends, so the difference is the number of interrupted tasks. Their constructs are unknown.
-// Subtracts first from the constructs with the most tasks without a duration.
+// Subtracts the undeferred tasks that a kill interrupted. A construct counts an undeferred task as completed when the
+// task begins, but a region counts it when the task ends, so the difference is the number of interrupted tasks. Their
+// constructs are unknown. Subtracts first from the constructs with the most tasks without a duration.
 void subtract_interrupted(ThreadAccount &account) {
     uint64_t begun = 0, completed = 0;
     std::vector<format::ConstructSlot *> tasks;
@@ -214,7 +214,7 @@ void close_open_interval(const RunFiles &run, const format::ThreadHeader &header
     account.last = until;
 }
 
-// Ends phases that were open at the end of the run. Their slots have subtracted the begin but not added the end.
+// Ends phases that were open at the end of the run. Their slots have subtracted the start but not added the end.
 void end_phases(ThreadAccount &account, uint64_t end) {
     for (format::ConstructSlot &slot : account.constructs)
         if (slot.kind == format::DefinitionKind::kPhase && static_cast<int64_t>(slot.own_ticks) < 0)

@@ -15,7 +15,7 @@ inline std::string refusal_text(uint32_t reason) {
     switch (reason) {
     case 0: return "this recording does not say why";
     case format::kRefusedBySandbox: return "the program has entered a sandbox (seccomp)";
-    case format::kRefusedByBounds: return "more threads or constructs than a record holds";
+    case format::kRefusedByBounds: return "more threads or constructs than the format allows";
     case ENOSPC: return "the disk is full";
     case EFBIG: return "the limit on the size of files is reached (ulimit -f)";
     case EMFILE: return "the limit on open files is reached (ulimit -n)";

@@ -25,7 +25,7 @@ RunClock::RunClock(const format::ProcessHeader &process) : start_(process.start_
     if (process.clock_kind == format::ClockKind::kClockGettime) return;
     const uint64_t ticks = process.latest_ticks - process.calibration_ticks;
     const uint64_t ns = process.latest_monotonic_ns - process.calibration_monotonic_ns;
-    constexpr uint64_t kLongEnough = 1'000'000; // ns between the calibration points; below, `rate` is more exact
+    constexpr uint64_t kLongEnough = 1'000'000; // ns between the calibration points; if shorter, `rate` is more exact
     if (ns >= kLongEnough && ticks > 0 && ns < 1ull << 60)
         multiplier_ = static_cast<uint64_t>((static_cast<unsigned __int128>(ns) << 40) / ticks);
     else
@@ -98,17 +98,17 @@ bool is_unwritten(const MappedFile &file) {
 
 Problem check_length(const MappedFile &file) {
     if (file.bytes().size() >= format::kHeaderBytes) return {};
-    return {file.path(), file.bytes().size(), "is too short to be a log of Ompass"};
+    return {file.path(), file.bytes().size(), "is too short to be an Ompass log"};
 }
 
 Problem check_header(const MappedFile &file, const char *magic, uint32_t version, uint32_t header_bytes) {
-    if (memcmp(file.bytes().data(), magic, 8) != 0) return {file.path(), 0, "is not a log of Ompass"};
+    if (memcmp(file.bytes().data(), magic, 8) != 0) return {file.path(), 0, "is not an Ompass log"};
     if (version < format::kOldestVersion || version > format::kVersion)
         return {file.path(), 8,
                 "has format version " + std::to_string(version) + ", this Ompass reads versions " +
                     std::to_string(format::kOldestVersion) + " to " + std::to_string(format::kVersion)};
     if (header_bytes != format::kHeaderBytes)
-        return {file.path(), 12, "has a header of a size that does not belong to its version"};
+        return {file.path(), 12, "has a header whose size does not fit its version"};
     return {};
 }
 
@@ -173,8 +173,8 @@ private:
     uint64_t next_ = 0;
 };
 
-// Reads the definitions of an extent. `n_refused`: the extents before it that are missing; makes nameless definitions
-// for theirs.
+// Reads the definitions of an extent. `n_refused`: number of missing extents before it; makes nameless definitions in
+// place of the missing ones.
 Problem read_definitions(RunFiles &run, std::span<const char> contents, uint64_t offset, uint64_t n_refused) {
     const std::string &path = run.process_file.path();
     const uint64_t n_lost = n_refused * (format::kDefinitionExtentBytes / sizeof(format::DefinitionRecord));
@@ -183,7 +183,7 @@ Problem read_definitions(RunFiles &run, std::span<const char> contents, uint64_t
     };
     const Module lost_module = {"(lost)", "", 0};
     for (size_t place = 0; place + sizeof(format::DefinitionRecord) <= contents.size();) {
-        // Reads the length first; a writing program stores it last.
+        // Reads the length first, because a running program stores it last.
         const char *const begin = contents.data() + place;
         const auto *length = reinterpret_cast<const uint32_t *>(begin + offsetof(format::DefinitionRecord, bytes));
         format::DefinitionRecord record;
@@ -256,7 +256,7 @@ Problem read_process(RunFiles &run, std::vector<std::string> &losses) {
         });
 }
 
-// Sets the kinds of definitions that are lost. The slots in the threads' logs know them.
+// Sets the kinds of lost definitions. The slots in the threads' logs hold these kinds.
 void find_lost_kinds(RunFiles &run) {
     if (!run.process->n_lost) return;
     for (const ThreadFile &thread : run.threads)
@@ -277,8 +277,8 @@ void find_lost_kinds(RunFiles &run) {
 
 using EventExtents = std::map<uint64_t, EventExtent>; // of a thread, by number
 
-// Returns the number of the copied window, or kNoNumber if the number has changed since `head` was read, before the
-// copy. The window is the first extent of events, which the thread empties and reuses.
+// Returns the number of the copied window, or kNoNumber if the number has changed during the copy. `head` was read
+// before the copy. The window is the first extent of events, which the thread empties and reuses.
 uint64_t number_of_copy(const MappedFile &file, const ExtentHeader &head, uint64_t offset) {
     ExtentHeader after;
     file.copy(offset, &after, sizeof after);
@@ -442,7 +442,7 @@ struct KeptEvents {
 
     uint64_t ticks_of(size_t checkpoint) const { return extents[checkpoints[checkpoint]]->head.checkpoint_ticks; }
 
-    // Returns the words of a checkpoint, or none if its begin is missing.
+    // Returns the words of a checkpoint, or none if its start is missing.
     std::vector<uint64_t> words_of(size_t checkpoint) const {
         const size_t last = checkpoints[checkpoint];
         size_t first = last;
@@ -518,7 +518,7 @@ Problem read_kept(RunFiles &run, std::vector<EventExtents> &events, bool with_wo
     }
     if (!with_words) return {};
     for (size_t i = 0; i < kept.size(); i++) {
-        size_t n = 0; // checkpoints up to the begin of the window
+        size_t n = 0; // checkpoints up to the start of the window
         while (n < kept[i].checkpoints.size() && kept[i].ticks_of(n) <= run.window_begin) n++;
         if (n || !kept[i].has_lost) use_events_from(run.threads[i], kept[i], n - 1);
     }
@@ -533,7 +533,7 @@ void list_missing(RunFiles &run) {
     if (!process.n_lost) return;
     const std::string because = ": " + refusal_text(process.first_refusal) + ".";
     std::string pieces =
-        counted(process.n_lost, "piece") + " of the record " + (process.n_lost == 1 ? "is" : "are") + " missing";
+        counted(process.n_lost, "piece") + " of the recording " + (process.n_lost == 1 ? "is" : "are") + " missing";
     if (process.n_unlogged) pieces += ", the logs of " + counted(process.n_unlogged, "thread") + " among them";
     run.missing.push_back(run.directory + ": " + pieces + because);
     if (process.n_unlogged_tasks)

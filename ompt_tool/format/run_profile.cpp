@@ -15,7 +15,7 @@ using format::State;
 
 namespace {
 
-// Upper limit of the estimate of a creation (measured on libomp 19 with 2 threads).
+// Upper limit of the estimated time of a creation (measured on libomp 19 with 2 threads).
 constexpr double kFallbackCreateNanoseconds = 120;
 
 uint64_t share(uint64_t pool, uint64_t part, uint64_t whole) {
@@ -274,8 +274,8 @@ void add_target_rows(Conversion to, const RunFiles &run, const ThreadAccount &ac
     }
 }
 
-// Sets the capacity: the sum of the threads' parts, which in ticks equals team size x duration. Of a construct's rows,
-// the first one whose thread led an instance gets the capacity.
+// Sets the capacity: the sum of the threads' parts, which in ticks equals team size x duration. Stores the capacity in
+// the construct's first row whose thread led an instance.
 void add_capacities(std::vector<RegionRow> &rows) {
     std::unordered_map<int32_t, uint64_t> parts;
     for (const RegionRow &row : rows) parts[row.construct] += row.total_ns + row.nested_ns;

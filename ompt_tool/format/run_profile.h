@@ -17,7 +17,7 @@ struct RunProfile {
     bool complete = false;
     std::vector<std::string> incomplete_reasons;
     std::string trace_end; // reason why the trace ends earlier than the run, or lacks threads; empty: neither
-    uint64_t trace_begin_ns = 0; // begin of the trace, if only its last part was kept; else 0
+    uint64_t trace_begin_ns = 0; // start of the trace, if only its last part was kept; else 0
     std::string trace_end_cure;
     std::vector<std::string> missing; // sentences about data that the tool could not write
     uint64_t wall_ns = 0;

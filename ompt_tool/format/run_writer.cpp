@@ -135,7 +135,7 @@ Problem write_accounts(const std::string &directory, const RunFiles &run, const 
                 continue;
             if (id >= account.constructs.size()) continue;
             format::ConstructSlot slot = account.constructs[id];
-            if (kind == DefinitionKind::kTask) { // converts the counts to those of a log, see format::ConstructSlot
+            if (kind == DefinitionKind::kTask) { // a log counts differently, see format::ConstructSlot
                 slot.n_drawn = slot.n_undeferred;
                 slot.n_completed -= std::min(slot.n_completed, slot.n_undeferred);
                 slot.n_undeferred = 0;

@@ -58,7 +58,7 @@ Problem read_extent(const std::string &path, Words words, uint64_t offset, Sampl
             return {path, at, "is damaged: impossible length of a sample"};
         memcpy(&sample.head, &words[place], sizeof sample.head);
         if (!read_record(thread.header, words.subspan(place, n_words), sample))
-            return {path, at, "is damaged: a sample that is not whole"};
+            return {path, at, "is damaged: incomplete sample"};
         thread.samples.push_back(std::move(sample));
         place += n_words;
     }
@@ -75,12 +75,12 @@ Problem read_file(const std::string &path, uint32_t index, std::vector<SampledTh
     if (n_bytes < format::kHeaderBytes || words[0] == 0) return {}; // the program was killed before it wrote the header
     memcpy(&thread.header, words.data(), sizeof thread.header);
     if (memcmp(thread.header.magic, format::kSamplesMagic, sizeof thread.header.magic) != 0)
-        return {path, 0, "is not a file of samples of Ompass"};
+        return {path, 0, "is not an Ompass samples file"};
     if (thread.header.version == 0 || thread.header.version > format::kSamplesVersion ||
         thread.header.header_bytes != format::kHeaderBytes)
-        return {path, 8, "has a version of samples that this Ompass does not read"};
+        return {path, 8, "has a samples format version that this Ompass does not read"};
     if (thread.header.stack_bytes % 512 || thread.header.index != index)
-        return {path, 16, "is damaged: its header does not fit"};
+        return {path, 16, "is damaged: inconsistent header"};
     for (size_t offset = format::kHeaderBytes; offset + sizeof(format::ExtentHeader) <= n_bytes;) {
         format::ExtentHeader extent;
         memcpy(&extent, &words[offset / 8], sizeof extent);

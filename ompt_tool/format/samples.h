@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of thread-NNNNN.samples, which holds a thread's position some hundred times a second. The file has a header
-// of kHeaderBytes, then extents of kind kSamples with consecutive records, and follows the conventions of format.h. A
-// thread without samples has no such file. docs/trace-format.md explains the format.
+// The bytes of thread-NNNNN.samples, which holds samples of a thread's position, 100 a second by default. The file has
+// a header of kHeaderBytes, then extents of kind kSamples with consecutive records, and follows the conventions of
+// format.h. A thread without samples has no such file. docs/trace-format.md explains the format.
 #pragma once
 
 #include <cstdint>

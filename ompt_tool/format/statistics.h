@@ -253,8 +253,8 @@ namespace ompass {
     X(uint64_t, n_dropped, "records of its trace that could not be written", header.n_dropped)                         \
     X(uint64_t, n_migrations, "changes of CPU that the tool noticed", header.n_migrations)                             \
     X(std::string, cpu_source,                                                                                         \
-      "source of preempted and blocked times: switches (the kernel's records), clocks (of the thread; states are "     \
-      "unknown), or empty: unknown, and 0",                                                                            \
+      "source of preempted and blocked times: switches (the kernel's records) or clocks (of the thread; states are "   \
+      "unknown); empty: the times are unknown, and 0",                                                                 \
       name_of(account.cpu_source))                                                                                     \
     X(uint64_t, n_lost_switches, "lost records of switches; if any, part of preempted and blocked is estimated",       \
       header.n_lost_switches)                                                                                          \
@@ -299,7 +299,7 @@ namespace ompass {
       static_cast<int64_t>(slot.domain - 1))                                                                           \
     X(uint64_t, n_rescued, "tasks started outside their domain because the program would have hung", slot.n_rescued)   \
     X(uint64_t, n_steals, "tasks taken from queues of other threads", slot.n_steals)                                   \
-    X(uint64_t, n_failed_steals, "attempts at queues with tasks that took none", slot.n_failed_steals)                 \
+    X(uint64_t, n_failed_steals, "attempts that took no task from a queue with tasks", slot.n_failed_steals)           \
     X(uint64_t, steal_ns, "time of the successful attempts", to.ns(slot.steal_ticks))                                  \
     X(uint64_t, failed_steal_ns, "time of the failed attempts", to.ns(slot.failed_steal_ticks))                        \
     X(Numbers<format::kDomainCounts>, n_from_domain,                                                                   \
@@ -405,7 +405,7 @@ namespace ompass {
     X(uint64_t, n_iterations, "iterations of the instances that it led, by all threads", slot.n_iterations)            \
     X(uint64_t, n_chunks, "chunks that it took; 0: not reported by the runtime", slot.n_chunks)                        \
     X(uint64_t, n_taken, "iterations in these chunks", slot.n_taken)                                                   \
-    X(uint64_t, time_ns, "time from begin to end, summed over the instances", to.ns(slot.ticks))                       \
+    X(uint64_t, time_ns, "time from start to end, summed over the instances", to.ns(slot.ticks))                       \
     X(uint64_t, max_ns, "longest of these times", to.ns(slot.max_ticks))                                               \
     X(uint64_t, imbalance_ns, "idle at the barrier after the loop, until the last thread arrived",                     \
       to.ns(slot.imbalance_ticks))
@@ -414,7 +414,7 @@ namespace ompass {
     X(int32_t, construct, "number of the call", static_cast<int32_t>(to.id))                                           \
     X(uint32_t, thread, "number of the thread", to.thread)                                                             \
     X(uint64_t, n_calls, "calls, without those inside other MPI calls", slot.n_calls)                                  \
-    X(uint64_t, time_ns, "time from begin to end, summed over the calls", to.ns(slot.ticks))                           \
+    X(uint64_t, time_ns, "time from start to end, summed over the calls", to.ns(slot.ticks))                           \
     X(uint64_t, max_ns, "longest of these times", to.ns(slot.max_ticks))                                               \
     X(uint64_t, n_in_tasks, "part of n_calls in explicit tasks", slot.n_in_tasks)                                      \
     X(uint64_t, task_ns, "part of time_ns in explicit tasks", to.ns(slot.task_ticks))                                  \
@@ -426,9 +426,9 @@ namespace ompass {
     X(int32_t, construct, "number of the target construct", static_cast<int32_t>(to.id))                               \
     X(uint32_t, thread, "number of the host thread", to.thread)                                                        \
     X(uint64_t, n_runs, "executions; of a call that moves data: calls", slot.n_calls)                                  \
-    X(uint64_t, time_ns, "time of the host from begin to end; the sum of the next three", time.total_ns)               \
+    X(uint64_t, time_ns, "time of the host from start to end; the sum of the next three", time.total_ns)               \
     X(uint64_t, transfer_ns, "part in data operations: transfers, allocations, ...", time.transfer_ns)                 \
-    X(uint64_t, launch_ns, "part in launches of kernels; if the host is the device, with the kernels", time.launch_ns) \
+    X(uint64_t, launch_ns, "part in kernel launches; includes the kernels if the host is the device", time.launch_ns)  \
     X(uint64_t, wait_ns, "the rest: waits for the device, and the runtime's own work", time.wait_ns)                   \
     X(uint64_t, max_ns, "longest execution", to.ns(slot.max_ticks))                                                    \
     X(uint64_t, n_launches, "kernels launched", slot.n_launches)                                                       \

@@ -39,7 +39,7 @@ class FakeCore:
     def read_profile(self, directory: str) -> Run:
         name = Path(directory).name
         if name not in self.profiles:
-            raise LogError(f"{directory}/process.log: offset 0: not a log of Ompass")
+            raise LogError(f"{directory}/process.log: offset 0: not an Ompass log")
         return self.profiles[name].replace(path=directory)
 
     def replay_trace(self, directory: str, start_ns: int = 0, end_ns: int = -1) -> Run:

@@ -162,13 +162,13 @@ def test_an_extent_that_seems_to_end_before_the_file_begins_is_truncated(run_dir
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        (lambda good: sample_file(good, version=4), "a version of samples that"),
-        (lambda good: b"X" + sample_file(good)[1:], "not a file of samples"),
-        (lambda good: sample_file(good, index=1), "its header does not fit"),
-        (lambda good: sample_file(b"\x05" + good[1:]), "not whole"),
+        (lambda good: sample_file(good, version=4), "a samples format version that"),
+        (lambda good: b"X" + sample_file(good)[1:], "not an Ompass samples file"),
+        (lambda good: sample_file(good, index=1), "inconsistent header"),
+        (lambda good: sample_file(b"\x05" + good[1:]), "incomplete sample"),
         (lambda good: sample_file(b"\x02" + good[1:]), "impossible length"),
         (lambda good: sample_file(b"\xff\xff" + good[2:]), "impossible length"),
-        (lambda good: sample_file(good[:4] + b"\x09" + good[5:]), "not whole"),
+        (lambda good: sample_file(good[:4] + b"\x09" + good[5:]), "incomplete sample"),
         (lambda good: sample_file(good).replace(b"OMPX", b"OMPY"), "no extent"),
     ],
 )
