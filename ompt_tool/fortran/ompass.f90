@@ -6,7 +6,7 @@
 !
 !   use ompass
 !   call ompass_kernel_begin('matmul')            ! trailing blanks of a name are ignored
-!   call ompass_read(a, 8 * size(a))              ! the innermost open kernel reads so many bytes from a(1, 1) on
+!   call ompass_read(a, 8 * size(a))              ! the innermost open kernel reads 8 * size(a) bytes from a(1, 1) on
 !   call ompass_write(c(1, j), 8 * n)             ! ... and writes a column
 !   call ompass_kernel_end()
 !   call ompass_phase('assembly')                 ! the whole process is now in this phase; '' ends it

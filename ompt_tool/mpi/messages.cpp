@@ -28,7 +28,7 @@ struct Part {
     int8_t count = kNo, type = kNo, peer = kNo, tag = kNo, comm = kNo;
 };
 struct Shape {
-    const char *name; // without MPI_; of nonblocking collectives also without the I
+    const char *name; // without MPI_ and, for nonblocking collectives, without the I
     Part part;
     int8_t request = kNo; // position of the new request; of collectives: in their nonblocking forms
     Part second = {MessageRole::kNone};
@@ -308,7 +308,7 @@ uint64_t bytes_of_type(Key key) {
 
 // ---------------------------------------------------------------- reading
 
-// True for a name that Fortran's compilers use, such as mpi_send_ or MPI_SEND.
+// True for a name that Fortran compilers use, such as mpi_send_ or MPI_SEND.
 bool is_fortran_name(const char *name) {
     if (*name == 'P' || *name == 'p') name++;
     return name[0] == 'm' || (name[5] >= 'A' && name[5] <= 'Z');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entry of the tool, and its OMPT callbacks. They call the accounting, which counts and records the events. This
-// file handles the differences between runtimes (docs/limitations.md).
+// The tool's entry point and its OMPT callbacks. The callbacks call the accounting, which counts and records events.
+// This file handles the differences between runtimes (docs/limitations.md).
 #include <omp-tools.h>
 
 #include <utility>
@@ -246,7 +246,7 @@ void on_task_dependence(ompt_data_t *source, ompt_data_t *sink) {
     note_dependence(*thread, *before, *after);
 }
 
-// Records depend clauses, in traces only. Skips those of a `taskwait depend`, which has no TaskState, and those of
+// Records depend clauses, in traces only. Skips the clauses of `taskwait depend`, which has no TaskState, and of
 // doacross loops, which the runtime reports with the implicit task.
 void on_dependences(ompt_data_t *data, const ompt_dependence_t *clauses, int n) {
     ThreadState *thread = recorder::thread();
@@ -317,7 +317,7 @@ TaskState *next_task(const ThreadState &thread, const ompt_data_t *data) {
         start_now(thread, next);
 }
 
-// Ends the code of a task. Starts the next task if it has not started before.
+// Ends the code of a task, and starts the next task if that task is new. Discards a task that never started.
 void leave_task(ThreadState &thread, ompt_data_t &prior_data, ompt_task_status_t status, const ompt_data_t *next_data) {
     TaskState *prior = task_of(&prior_data);
     const bool has_started = prior->flags & kStarted;

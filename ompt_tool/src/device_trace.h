@@ -8,8 +8,8 @@
 
 namespace ompass::device_trace {
 
-// The tool gives each execution of a target construct an id: this tag, and the construct. Records of devices have the
-// id.
+// The tool gives each execution of a target construct an id, which consists of this tag and the construct. The device's
+// records of the execution have the same id.
 constexpr uint64_t kTag = 0x4f4d5054; // "OMPT"
 constexpr uint64_t id_of(uint32_t construct) { return kTag << 32 | construct; }
 constexpr uint32_t construct_of(uint64_t id) { return id >> 32 == kTag ? static_cast<uint32_t>(id) : 0; }

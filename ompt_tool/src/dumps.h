@@ -23,7 +23,7 @@ inline bool take_request() {
     return __builtin_expect(requested.load(std::memory_order_relaxed), 0) && requested.exchange(false);
 }
 
-extern uint64_t longest_ticks; // longest region that requests no dump
+extern uint64_t longest_ticks; // a region longer than this requests a dump
 inline void request_if_longer(uint64_t region_ticks) {
     if (__builtin_expect(region_ticks > longest_ticks, 0)) request();
 }

@@ -38,7 +38,7 @@ Named find(ThreadState &thread, format::DefinitionKind kind, const char *name) {
     return {found.construct, found.slot};
 }
 
-// Takes the samples up to now, because no state interval ends at the begin or end of a kernel.
+// Takes the samples up to now, because no state interval ends at the start or end of a kernel.
 void take_samples_here(ThreadState &thread) {
     if (has_samples(thread)) take_samples(thread, State::kWork, clock::now());
 }

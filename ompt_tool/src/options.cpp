@@ -102,10 +102,11 @@ Options::Dump read_dump(const Options::KeepLast &keep) {
     Options::Dump dump;
     const char *on = getenv("OMPASS_DUMP_ON"), *if_longer = getenv("OMPASS_DUMP_IF_LONGER");
     if (on && *on && !(dump.signal = parse_signal(on)))
-        say("OMPASS_DUMP_ON=%s is not understood; valid values: USR1, USR2, HUP, QUIT, URG. No signal makes a dump.",
+        say("OMPASS_DUMP_ON=%s is not understood; valid values: USR1, USR2, HUP, QUIT, URG. Making no dump on signals.",
             on);
     if (if_longer && *if_longer && !(dump.if_longer_ns = parse_time(if_longer)))
-        say("OMPASS_DUMP_IF_LONGER=%s is not understood; valid values: a time such as 50ms. No region makes a dump.",
+        say("OMPASS_DUMP_IF_LONGER=%s is not understood; valid values: a time such as 50ms. Making no dump after long "
+            "regions.",
             if_longer);
     if (keep.is_on() || (!dump.signal && !dump.if_longer_ns)) return dump;
     say("OMPASS_DUMP_ON and OMPASS_DUMP_IF_LONGER need OMPASS_KEEP_LAST; no dump is made.");

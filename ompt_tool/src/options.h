@@ -27,7 +27,7 @@ struct Options {
     } keep_last;
     struct Dump {                     // conditions that request dumps of the kept part
         int signal = 0;               // OMPASS_DUMP_ON; 0: none
-        uint64_t if_longer_ns = 0;    // OMPASS_DUMP_IF_LONGER: longer regions request dumps; 0: no region does
+        uint64_t if_longer_ns = 0;    // OMPASS_DUMP_IF_LONGER: longer regions request dumps; 0: none do
     } dump;
     std::string directory;            // OMPASS_DIR, a pattern
     std::vector<std::string> counters; // OMPASS_COUNTERS

@@ -207,7 +207,7 @@ void take_last_samples(ThreadState &thread, uint64_t end) {
     thread.samples.stop();
 }
 
-// Divides the thread's page faults, counters and off-CPU time at the begin or end of a pause. Called when the thread
+// Divides the thread's page faults, counters and off-CPU time at the start or end of a pause. Called when the thread
 // notices the change, before `counting` changes.
 void divide_measurements(ThreadState &thread) {
     const uint64_t now = clock::now();

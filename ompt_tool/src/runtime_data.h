@@ -26,7 +26,7 @@ inline uint64_t marked(const TaskState *task) { return reinterpret_cast<uintptr_
 inline void set_task(ompt_data_t &data, const TaskState *task) { data.value = task ? marked(task) : 0; }
 // True if the data name this task. Costs less than task_of().
 inline bool names(const ompt_data_t *data, const TaskState *task) { return data && data->value == marked(task); }
-// True if the data holds a value that the tool did not store.
+// True if the data hold a value that the tool did not store.
 inline bool is_unknown_task(const ompt_data_t *data) {
     return data && data->value && data->value != kKernelTask && !task_of(data);
 }

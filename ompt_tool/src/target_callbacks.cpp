@@ -116,7 +116,7 @@ ANY_VALUE void on_data_op_emi(ompt_scope_endpoint_t endpoint, ompt_data_t *, omp
     if (endpoint != ompt_scope_begin) end_operation(*thread, operation);
 }
 
-// A runtime calls this either at the begin or at the end of an operation, so the operation's length is unknown.
+// A runtime calls this either at the start or at the end of an operation, so the operation's length is unknown.
 ANY_VALUE void on_data_op(ompt_id_t, ompt_id_t, ompt_target_data_op_t number, void *source, int source_device, void *,
                           int target_device, size_t bytes, const void *address) {
     ThreadState *thread = thread_after_kernel(true);

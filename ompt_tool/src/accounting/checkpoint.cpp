@@ -76,7 +76,7 @@ CheckpointPart part_in(const EnteredRegion &region) {
     return part;
 }
 
-// Writes a slot as its id, a bit for each word that is not 0, and these words.
+// Writes a slot: its id, a bitmap of its nonzero words, and the nonzero words.
 void put_slot(ThreadLog &log, uint32_t id, const char *slot) {
     uint64_t words[format::kSlotWords], bits[2] = {};
     memcpy(words, slot, sizeof words);

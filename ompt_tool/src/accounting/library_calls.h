@@ -9,8 +9,8 @@
 
 namespace ompass {
 
-// Begins a call. `slot`: statistics of its construct. `frame`: the stack pointer of the caller. If `is_traced` of the
-// call is then set, trace_begin_of_call() must follow before any other record is written.
+// Begins a call. `slot`: statistics of its construct. `frame`: the stack pointer of the caller. If the call's
+// `is_traced` is then set, trace_begin_of_call() must follow before any other record is written.
 inline void begin_library_call(ThreadState &thread, format::CallSlot &slot, State state, const void *frame) {
     held_tasks::report_current(thread);
     const uint64_t now = clock::now();
@@ -36,7 +36,7 @@ inline void begin_library_call(ThreadState &thread, format::CallSlot &slot, Stat
     call.frame = frame;
 }
 
-// Writes the begin of the call into the trace. `enter_word`, `leave_word`: word 1 of the records of the call's begin
+// Writes the start of the call into the trace. `enter_word`, `leave_word`: word 1 of the records of the call's start
 // and end.
 inline void trace_begin_of_call(ThreadState &thread, uint64_t enter_word, uint64_t leave_word) {
     thread.log.timed(format::kCall, thread.call.slot->id, thread.call.begin, enter_word);

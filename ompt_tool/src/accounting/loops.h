@@ -22,7 +22,7 @@ inline void take_chunk(ThreadState &thread, uint64_t n_iterations) {
 }
 
 // Ends those loops of the current task whose ends the runtime has not reported (gcc's single). Called at a barrier, at
-// the end of an implicit task, and at the begin of another construct that the team shares.
+// the end of an implicit task, and at the start of another construct that the team shares.
 void end_unreported_loops(ThreadState &thread, uint64_t now);
 
 } // namespace ompass

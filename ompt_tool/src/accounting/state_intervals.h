@@ -3,8 +3,8 @@
 // metrics.md (account) and to a construct (charge). Owns header.mark and every sum of ticks. tasks, waits and regions
 // decide which event closes which interval.
 //
-// Invariant, per thread and region:  sum of state_ticks == header.mark - begin of its part of the region - time in
-// inner regions. A function that closes an interval moves `mark` from its begin to its end and adds the difference.
+// Invariant, per thread and region:  sum of state_ticks == header.mark - start of its part of the region - time in
+// inner regions. A function that closes an interval moves `mark` from its start to its end and adds the difference.
 //
 // Timing an undeferred task of some 20 ns costs more than the task. All undeferred tasks are counted, and one in
 // `period` is timed. The time of the others stays in the thread's work (pool_ticks). The reader distributes it over
@@ -77,7 +77,7 @@ void pass_samples(ThreadState &thread, uint64_t begin);
 
 // Adds the time up to `end` to a state of the thread in its region. Returns the length of that time.
 inline uint64_t account(ThreadState &thread, State state, uint64_t end) {
-    if (has_samples(thread)) take_samples(thread, state, end); // first, as charge_off_cpu() may suspend samples
+    if (has_samples(thread)) take_samples(thread, state, end); // first: charge_off_cpu() may suspend samples
     if (has_off_cpu(thread, end)) charge_off_cpu(thread, state, end);
     OMPASS_ASSERT(end >= thread.header->mark);
     const uint64_t ticks = end - thread.header->mark;
@@ -100,7 +100,7 @@ inline void check_part([[maybe_unused]] const ThreadState &thread, [[maybe_unuse
 // current task's construct, or to the region in an implicit task. skip_counters() discards them.
 [[gnu::noinline]] void charge_counters(ThreadState &thread);
 [[gnu::noinline]] void skip_counters(ThreadState &thread);
-// Called at the begin of a pause: charges or discards the counts since the last reading, as the open state interval
+// Called at the start of a pause: charges or discards the counts since the last reading, as the open state interval
 // requires. Called at its end: discards the counts of the pause, also for the open kernels.
 void divide_counters(ThreadState &thread);
 

@@ -39,7 +39,7 @@ enum TaskFlag : uint16_t {
     kUntied = 256, // its threads run parts
     kPart = 512, // one thread's part of an untied task
     // Three values have two meanings each: for different kinds of tasks, or before and after the start.
-    kUncounted = 1024, // inline, on the stack while a pause began or ended: its begin and end are not counted
+    kUncounted = 1024, // inline, on the stack while a pause began or ended: its start and end are not counted
     kListed = 1024, // a part in the thread's table of parts
     kInitial = 2048, // initial task outside of all regions
     kSubmitted = 2048, // untied, before the start: its first part has run and submitted the rest (see FirstPart)
@@ -58,7 +58,7 @@ enum TaskFlag : uint16_t {
     kDetached = kImplicit | kPart // its code has ended, its event is not fulfilled
 };
 
-// A plain task touches only cache line 1. Tasks that wait, untied tasks and their parts also touch the begin of line 2.
+// A plain task touches only cache line 1. Tasks that wait, untied tasks and their parts also touch the start of line 2.
 // The rest of lines 2 and 3 is for tasks with dependences.
 struct alignas(64) TaskState {
     uint64_t id; // creating thread << 40 | counter; 0: none; meaningless for inline tasks
@@ -83,7 +83,7 @@ struct alignas(64) TaskState {
         uint32_t home; // before the start: 1 + the domain in which the extension placed it; 0: the runtime holds it
     };
 
-    uint64_t wait_begin; // while kWaiting: begin of the wait; if the task is then on no stack: id of `wait`
+    uint64_t wait_begin; // while kWaiting: start of the wait; if the task is then on no stack: id of `wait`
     format::WaitSlot *wait; // counts the wait, on the thread that runs the task
     // Completion time of a task with dependences, valid while `id` is unchanged. Detached tasks: end of their code.
     // Completed untied tasks without dependences: a time in their last part, before which all other parts ended.
@@ -139,7 +139,7 @@ public:
     // Owner only: takes the state for which is_next() is true.
     void take_next() { free_ = free_->below; }
 
-    // Owner only: takes a state. Null when memory is exhausted.
+    // Owner only: takes a state. Returns null if memory is exhausted.
     TaskState *take() {
         TaskState *state = peek();
         if (__builtin_expect(state != nullptr, 1)) {

@@ -277,7 +277,7 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
 
 void note_dependence(ThreadState &thread, const TaskState &before, TaskState &after) {
     after.predecessors[after.n_predecessors % kMaxPredecessors] = {&before, before.id};
-    // Any larger value with the same rest stands for a full ring.
+    // From kMaxPredecessors on, the ring is full, and only the remainder matters.
     if (++after.n_predecessors == 2 * kMaxPredecessors) after.n_predecessors = kMaxPredecessors;
     if (thread.tracing) thread.log.untimed(format::kDependence, 0, before.id, after.id);
 }

@@ -152,7 +152,7 @@ void resume_task(ThreadState &thread, TaskState *task);
 void step_back(ThreadState &thread);
 // Ends the current part, whose end the runtime does not report. libomp reports a part's end when the part queues the
 // task again, and the last part's end as the task's completion. If thread A queues the task again, and thread B runs
-// the last part before A returns to libomp, A reports the completion, and nobody reports the end of B's part.
+// the last part before A returns to libomp, A reports the completion, and the end of B's part is never reported.
 void leave_ended_part(ThreadState &thread);
 void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status);
 void discard_task(ThreadState &thread, TaskState *task);

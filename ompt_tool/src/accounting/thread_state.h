@@ -142,7 +142,7 @@ struct Creation {
 struct Announcement {
     enum Kind : uint8_t {
         kNothing, // no announcement: OMPT reports a creation of the program
-        kHeldTask, // OMPT reports the begin of `task`
+        kHeldTask, // OMPT reports the start of `task`
         kNoTask, // OMPT reports a task that the program did not create
         kAddress // OMPT reports a creation whose return address is `address`
     } kind;
@@ -209,7 +209,7 @@ struct LibraryCall {
 
 // Further state of the target construct that the thread is in (LibraryCall).
 struct OpenTarget {
-    uint64_t step_begin; // begin of the data operation or launch
+    uint64_t step_begin; // start of the data operation or launch
     uint32_t device; // as in the flags of the construct
     uint32_t n_inner; // open target constructs inside it, which are not counted
     uint32_t n_kernels; // kernels of a host plugin that the thread is in; the tool records no events in them
@@ -221,7 +221,7 @@ struct OpenTarget {
 struct Polling {
     const void *address; // return address of the calls; null: none
     const TaskState *task;
-    uint64_t begin, end; // begin of the first call, end of the last one
+    uint64_t begin, end; // start of the first call, end of the last one
     uint64_t mark, time; // header->mark and the log's time after the last call; unchanged if no event followed
     format::WaitSlot *wait; // counts the calls; null while their total time is short
 };
@@ -336,7 +336,7 @@ struct OwnState {
 #if OMPASS_ASSERTIONS
     uint64_t accounted; // sum of all ticks added to state_ticks
 #endif
-    // Time of the last event that ended no state interval: begin or end of a loop, kernel or phase, event of a detached
+    // Time of the last event that ended no state interval: start or end of a loop, kernel or phase, event of a detached
     // task, release of a lock.
     uint64_t last_inner_event;
 };
@@ -349,7 +349,7 @@ struct alignas(64) ThreadState : EventState, SharedState, OwnState {
         return latest_id();
     }
     format::RegionSlot *region_slot(uint32_t id, format::DefinitionKind kind);
-    EnteredRegion *push_region(); // null when memory is exhausted
+    EnteredRegion *push_region(); // null if memory is exhausted
     void pop_region();
     // Forgets the addresses of all constructs, because a library has been unloaded.
     void forget_addresses();

@@ -14,7 +14,7 @@ namespace ompass::process_log {
 // Creates process.log in the directory. Called before any other function here.
 void open(const std::string &directory, format::Mode mode, format::ClockKind clock_kind);
 format::ProcessHeader *header();
-// Records the begin of the run. `earlier_cpu_ns`: processor time of the process before the tool started.
+// Records the start of the run. `earlier_cpu_ns`: processor time of the process before the tool started.
 void begin(uint64_t earlier_cpu_ns);
 
 // The functions construct_of_... return the id of a construct, and define the construct at the first call. 0: there are
@@ -37,7 +37,7 @@ uint32_t construct_of_name(format::DefinitionKind kind, const char *name, uint32
 // Returns the id of the module that is loaded at this address, and defines the module at the first call. ~0: none.
 uint32_t module_at(uint64_t address);
 
-// For instance_pool.h. Returns a free entry, which has an `index`; null: no memory.
+// For instance_pool.h. Returns a free entry whose `index` is set; null: no memory.
 format::RegionInstance *take_instance();
 // Gives an entry to other threads. Some threads may not have closed their parts yet.
 void give_back_instance(format::RegionInstance *entry);

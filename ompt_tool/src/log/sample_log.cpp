@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps one extent at a time. A thread takes only some hundred samples a second, so the log needs no window as in
-// ThreadLog.
+// Maps one extent at a time. A thread takes too few samples a second for the log to need a window as in ThreadLog.
 #include "log/sample_log.h"
 
 #include <cstdio>

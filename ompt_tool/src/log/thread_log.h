@@ -127,7 +127,7 @@ public:
     }
     uint64_t time() const { return base_; } // of the last timed record
 
-    // Append begin and end of an untimed undeferred task, to the last record if it is a kInlineOps with room.
+    // Append start and end of an untimed undeferred task, to the last record if it is a kInlineOps with room.
     void inline_begin(unsigned code) { append_op(format::kInlineOpBegin + code); }
     void inline_end() { append_op(format::kInlineOpEnd); }
     // Returns the kInlineOps record, for callers that append to it directly and call append_op() when it is full.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kBetweenReadings = 10'000'000; // nanoseconds, because each reading takes a system call
 
-// Records cost a thread at most about a hundredth of its time.
+// With these limits, records cost a thread at most about 1% of its time.
 constexpr uint64_t kManySwitches = 256, kManyInNanoseconds = 51'200'000; // 5,000 in a second
 constexpr uint64_t kFewInSecond = 1'000;
 constexpr uint64_t kLeastPatience = 10'000'000, kMostPatience = 3'200'000'000; // nanoseconds

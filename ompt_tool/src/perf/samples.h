@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples of a thread's position. The kernel takes some hundred samples per second of the thread's processor time, and
-// writes them into a ring. The thread copies them to its log when it closes a state interval, with the interval's state
-// and construct. The tool sends no signal, unwinds no stack and resolves no symbol: a sample keeps the words of the
-// stack that may lead to callers.
+// Samples of a thread's position. By default, the kernel takes 100 samples per second of the thread's processor time
+// and writes them into a ring. The thread copies them to its log when it closes a state interval, with the interval's
+// state and construct. The tool sends no signal, unwinds no stack and resolves no symbol: a sample keeps the words of
+// the stack that may lead to callers.
 #pragma once
 
 #include <atomic>

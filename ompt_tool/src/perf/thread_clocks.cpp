@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads schedstat (proc(5)). Without it, divides the off-CPU time into preempted and blocked by the numbers of
-// involuntary and voluntary switches.
+// Reads schedstat (proc(5)). Without it, divides the off-CPU time into preempted and blocked in the proportion of
+// involuntary to voluntary switches.
 #include "perf/thread_clocks.h"
 
 #include <algorithm>

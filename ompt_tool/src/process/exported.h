@@ -4,8 +4,8 @@
 
 #define OMPASS_EXPORT extern "C" __attribute__((visibility("default")))
 
-// Makes a tail call (`OMPASS_JUMP f(x);`). The called function then sees the program's return address, and arguments of
-// the program beyond those that we name. gcc makes tail calls only if it optimizes.
+// Makes a tail call (`OMPASS_JUMP f(x);`). The called function then sees the program's return address, and also the
+// arguments that our declaration lacks. gcc makes tail calls only if it optimizes.
 #ifdef __clang__
 #define OMPASS_JUMP [[clang::musttail]] return
 #else

@@ -102,7 +102,7 @@ struct LibraryBytes {
 };
 LibraryBytes build_id_of(const dl_phdr_info &info);
 
-// Returns a hash of path and build id, or without a build id, of path and program headers. The hash identifies the
+// Returns a hash of path and build id or, without a build id, of path and program headers. The hash identifies the
 // library across loads.
 uint64_t identity_of(const dl_phdr_info &info);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wrapper of the function by which flang's programs begin a parallel region with an if clause. In LLVM's runtime
+// The wrapper of the function by which flang programs begin a parallel region with an if clause. In LLVM's runtime
 // this function calls other functions of the runtime, so OMPT reports a return address in the runtime.
 #include "wrappers/fork_wrappers.h"
 

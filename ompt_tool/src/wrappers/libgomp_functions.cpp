@@ -29,7 +29,7 @@ template <typename Function>
     return reinterpret_cast<Function *>(function);
 }
 
-// True if a program of gcc runs on an LLVM runtime. Programs of other compilers expect their own runtime's behaviour.
+// True if a gcc program runs on an LLVM runtime. Programs of other compilers expect their own runtime's behaviour.
 bool is_gcc_program() {
     static const bool is_one = ompass::runs_on_preloaded_runtime();
     return is_one;
@@ -65,7 +65,7 @@ OMPASS_PASS_ON(omp_get_teams_thread_limit_)
 OMPASS_PASS_ON(omp_set_teams_thread_limit)
 OMPASS_PASS_ON(omp_set_teams_thread_limit_)
 
-// Returns the allocator to use instead of this one in a program of gcc. All predefined allocators of libgomp use the
+// Returns the allocator to use instead of this one in a gcc program. All predefined allocators of libgomp use the
 // same memory. LLVM's runtimes search for several kinds of memory, and some (14, 15) crash if they find none.
 static uintptr_t allocator_of(uintptr_t allocator) {
     constexpr uintptr_t kDefault = 1, kLastPredefined = 8;
@@ -260,7 +260,7 @@ OMPASS_POST(GOMP_doacross_ull_post)
 
 // ---------------------------------------------------------------- scopes
 
-// Begins a scope. If the runtime lacks the function, registers task reductions by a worksharing loop of no iterations.
+// Begins a scope. If the runtime lacks the function, registers task reductions by starting a loop without iterations.
 OMPASS_EXPORT void GOMP_scope_start(uintptr_t *reductions) {
     using Start = bool(long, long, long, long, long, long *, long *, uintptr_t *, void **);
     if (void *its = ompass::destination_of("GOMP_scope_start", __builtin_return_address(0), true).function)
