@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interface between libompass_mpi.so, which forwards MPI calls, and libompass.so, which records them. Both come
-// from the same build, so there are no versions.
+// from the same build, so the interface has no version.
 #pragma once
 
 #include <cstdint>

@@ -270,7 +270,7 @@ void drop_task(ThreadState &thread, TaskState *task, ompt_task_status_t status) 
 }
 
 // True for an undeferred untied task that has started. In a team of one thread, the runtime reports switches from and
-// to such a task that do not happen.
+// to this task that do not happen.
 bool only_seems_to_switch(const TaskState *task) {
     constexpr uint16_t kBoth = kInline | kUntied;
     return task && (task->flags & (kBoth | kStarted)) == (kBoth | kStarted);
@@ -525,7 +525,7 @@ void on_masked(ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *encou
     if (endpoint == ompt_scope_end || is_both) end_loop(*thread, format::kWorkMasked);
 }
 
-// Counts chunks of loops. Ignores the other kinds, of which runtimes report at most one per thread.
+// Counts chunks of loops. Ignores the other kinds, because runtimes report at most one of these per thread.
 void on_dispatch(ompt_data_t *, ompt_data_t *, ompt_dispatch_t kind, ompt_data_t instance) {
     ThreadState *thread = recorder::thread();
     if (thread && number(kind) - 1 >= ompt_dispatch_distribute_chunk)

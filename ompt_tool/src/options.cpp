@@ -15,9 +15,9 @@ namespace ompass {
 
 namespace {
 
-// Returns the bytes of a text such as `500` (megabytes), `500M` or `1.5 GiB`: units are binary, in upper or lower case.
-// Returns 0 for any other text, and above an exbibyte. ompass.units.parse_limit has the same rule. Does not use
-// strtod(), which depends on the program's locale.
+// Returns the size in bytes that a text such as `500` (megabytes), `500M` or `1.5 GiB` names. Units are binary, in
+// upper or lower case. Returns 0 for any other text, and above an exbibyte. ompass.units.parse_limit has the same rule.
+// Does not use strtod(), which depends on the program's locale.
 uint64_t parse_limit(const char *text) {
     const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
     while (*text == ' ') text++;
@@ -54,7 +54,7 @@ uint64_t read_limit_bytes() {
     return bytes;
 }
 
-// Returns the nanoseconds of a text such as `30s`, `1.5ms` or `10m` (minutes); 0 for any other text.
+// Returns the time in nanoseconds that a text such as `30s`, `1.5ms` or `10m` (minutes) names; 0 for any other text.
 // ompass.units.parse_duration accepts the same units.
 uint64_t parse_time(const char *text) {
     double number = 0, place = 1;
@@ -86,7 +86,7 @@ Options::KeepLast read_keep_last() {
     return keep;
 }
 
-// Returns the signal of a name such as SIGUSR1 or usr1; 0 if a dump may not use it.
+// Returns the number of a signal from its name, such as SIGUSR1 or usr1; 0 if dumps may not use the signal.
 int parse_signal(const char *text) {
     static const struct {
         const char *name;

@@ -275,7 +275,7 @@ ThreadState *refuse_thread(uint32_t reason) {
     return nullptr;
 }
 
-// Values of the key whose destructor ends a thread: the rounds of pthread_key_create(3).
+// Values of the key `end_of_thread`, one for each round in which its destructor runs (pthread_key_create(3)).
 char first_round, second_round;
 pthread_key_t end_of_thread;
 

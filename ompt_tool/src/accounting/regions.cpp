@@ -129,7 +129,7 @@ static void leave_implicit(ThreadState &thread, TaskState *task) {
     task->flags &= static_cast<uint16_t>(~kStarted);
 }
 
-// Sets the team's size to the number of threads that joined, and returns it. Only with this number do times add up.
+// Sets the team's size to the number of threads that joined, and returns it. Times add up only with this number.
 static uint32_t settle_team_size(format::RegionInstance &instance) {
     const uint32_t n_joined = __atomic_load_n(&instance.n_joined, __ATOMIC_RELAXED);
     const bool are_all_recorded = __atomic_load_n(&process_log::header()->n_unlogged, __ATOMIC_RELAXED) == 0;

@@ -113,8 +113,8 @@ inline void charge(ThreadState &thread, uint64_t ticks) {
         thread.region->slot->implicit_ticks += ticks;
 }
 
-// Lets the extension count light tasks itself, except in a pause and while a task is timed (see begin_timed): it then
-// reports every event.
+// Lets the extension count light tasks itself, except in a pause and while a task is timed (see begin_timed). In these
+// cases the extension reports every event.
 inline void switch_light_counters(ThreadState &thread) {
     thread.light_counters.then = (thread.work.is_timed | !thread.counting) ? recorder::kNever : thread.seen_switch;
 }
@@ -178,8 +178,8 @@ inline void close_gap(ThreadState &thread, State state, uint64_t now) {
 inline void open_interval(ThreadState &thread, format::OpenState state) { thread.header->open_state = state; }
 
 // Ends a wrapped creation when the runtime returns, or when the created task starts inside the call. Closes the
-// interval of work before the creation, then the creation's own interval. With hardware counters, the former is already
-// closed.
+// interval of work before the creation, then the creation's own interval. With hardware counters, the interval of
+// work is already closed.
 inline void close_creation(ThreadState &thread, uint64_t now) {
     const uint64_t begin = thread.creation.begin;
     if (__builtin_expect(!thread.has_counters, 1)) close_work(thread, begin);

@@ -24,7 +24,7 @@ void begin_lock(ThreadState &thread, uint32_t kind, const void *address, uint64_
 // `lock`: identity of the lock; 0: not known.
 void end_lock(ThreadState &thread, uint32_t kind, uint64_t lock, uint64_t now);
 // Continues the wait for a lock that end_lock() ended with the last event. `begin`: start of the wait. If the trace's
-// last record cannot be extended, this starts a new wait at the last event and sets `begin` to that time.
+// last record cannot be extended, starts a new wait at the last event and sets `begin` to that time.
 void extend_lock(ThreadState &thread, uint32_t kind, format::WaitSlot &wait, uint64_t &begin, uint64_t now);
 // Records that the thread releases the lock. The state interval continues.
 void release_lock(ThreadState &thread, uint32_t kind, uint64_t lock);

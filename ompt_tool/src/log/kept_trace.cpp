@@ -64,8 +64,8 @@ size_t oldest_unneeded(Kept &here, uint64_t time) {
     return n;
 }
 
-// Returns the window to drop if there is no room. If readers need every window, the events of its thread up to the
-// thread's next checkpoint become unreadable. Requires the lock and a stored window.
+// Returns the window to drop if there is no room. If readers need every window, dropping it makes the events of its
+// thread unreadable up to that thread's next checkpoint. Requires the lock and a stored window.
 size_t to_drop(Kept &here) {
     const size_t i = oldest_unneeded(here, kNever);
     return i < here.stored.size() ? i : 0;

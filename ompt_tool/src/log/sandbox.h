@@ -12,8 +12,8 @@ void begin();
 // descriptor of begin() is open. Any thread. Takes some microseconds, so only slow paths call it.
 bool is_entered();
 
-// While such an object lives on the first thread of the process, is_entered() asks the kernel only once: that thread
-// cannot enter a sandbox while it runs the tool. No effect on other threads.
+// While an object of this class lives on the process's first thread, is_entered() asks the kernel only once, because
+// that thread cannot enter a sandbox while it runs the tool. Has no effect on other threads.
 class OneAnswer {
 public:
     OneAnswer();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wrappers of the runtime functions that create tasks. They measure each creation (begin_creation, end_creation). OMPT
 // reports the task during the call. The wrappers work only if this library is preloaded or linked. While nothing is
-// recorded, they measure nothing. No other file of the tool has these signatures (LLVM's kmp.h, kmp_gsupport.cpp;
+// recorded, they measure nothing. Only this file of the tool has these signatures (LLVM's kmp.h, kmp_gsupport.cpp;
 // libgomp's libgomp_g.h).
 #include "wrappers/creation_wrappers.h"
 
