@@ -20,7 +20,7 @@ enum class SampleEvent : uint32_t {
     kTaskClock = 1, // processor time of the thread
     kCycles = 2, // cycles in user code, in older recordings
     kLoads = 3, // loads in user code; each record has a LoadRecord
-    kOps = 4 // operations of the processor, of which only loads are kept; each record has a LoadRecord
+    kOps = 4 // operations of the processor; only loads are logged, each with a LoadRecord
 };
 
 // The registers of a record, in this order.

@@ -369,7 +369,7 @@ void leave_task(ThreadState &thread, ompt_data_t &prior_data, ompt_task_status_t
     }
 }
 
-// Returns the task of which this entry of the stack is a part; else the entry itself.
+// Returns the whole task if this entry of the stack is a part of it; else the entry itself.
 TaskState *task_of_entry(TaskState *entry) { return entry->flags & kPart ? entry->whole : entry; }
 
 // Completes the current deferred task if the task below it resumes. Returns false in any other case.

@@ -543,8 +543,8 @@ void sync_switch(ThreadState &thread, uint32_t now) {
         thread.constructs.count(counting);
         thread.places.count(counting);
         // A construct counts an undeferred task as completed when the task begins, and a region counts it when the task
-        // ends. For a task that is open now, one of them may be in the pause, so neither counts the task. All tasks
-        // below a task with kPassed have this flag, too.
+        // ends. If a task is open when a pause begins or ends, one of these two moments may be in the pause, so neither
+        // counts the task. All tasks below a task with kPassed have this flag, too.
         for (TaskState *task = thread.current; task && !(task->flags & kPassed); task = task->below) {
             task->flags |= kPassed;
             if (!(task->flags & kInline) || (task->flags & kUncounted)) continue;

@@ -17,7 +17,7 @@ class PartTable {
 public:
     // Returns the part of this task; null if the table has none.
     TaskState *find(const TaskState &task) const { return n_parts_ == 0 ? nullptr : find_in_use(task); }
-    // Adds a part, and sets its kListed. If memory is exhausted, adds nothing, and find() will not find the part.
+    // Adds a part, and sets its flag kListed. If memory is exhausted, adds nothing, and find() will not find the part.
     void add(TaskState *part);
     void remove(const TaskState *part); // only for a part with kListed
     // Frees the memory.

@@ -48,7 +48,7 @@ void resume_watch(ThreadState &thread);
 // Reads the thread's clocks, and charges the off-CPU time in [begin, end) to the region.
 [[gnu::noinline]] void take_clocks(ThreadState &thread, format::RegionSlot &region, uint64_t begin, uint64_t end,
                                    uint64_t now);
-// Calls take_clocks() if a reading is due. No reading is ever due if the kernel records the thread's switches.
+// Calls take_clocks() if a reading is due. A reading is never due if the kernel records the thread's switches.
 inline void read_clocks(ThreadState &thread, format::RegionSlot &region, uint64_t begin, uint64_t end, uint64_t now) {
     if (__builtin_expect(thread.clocks.is_due(now), 0)) take_clocks(thread, region, begin, end, now);
 }

@@ -457,7 +457,7 @@ void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construc
 
 void begin_untimed_inline(ThreadState &thread, TaskState *task, TaskConstruct &construct) {
     task->flags |= kStarted | kUntimed;
-    if (!thread.counting) { // the extension has counted its start; nothing counts its end
+    if (!thread.counting) { // the extension has counted its start; its end is not counted
         construct.real_slot->n_converted++;
         task->flags |= kUncounted;
     }

@@ -21,7 +21,7 @@ constexpr uint64_t kManySwitches = 256, kManyInNanoseconds = 51'200'000; // 5,00
 constexpr uint64_t kFewInSecond = 1'000;
 constexpr uint64_t kLeastPatience = 10'000'000, kMostPatience = 3'200'000'000; // nanoseconds
 
-// For the time in which the clock replaces records. A reading takes 0.5 us; its error is less than an off-CPU interval.
+// These apply while the clock replaces records. A reading takes 0.5 us; its error is less than an off-CPU interval.
 constexpr uint64_t kClockStepNanoseconds = 20'000;
 constexpr uint64_t kShortestNanoseconds = 1'500;
 constexpr uint64_t kRanNanoseconds = 200; // a thread runs at least this long in every state interval

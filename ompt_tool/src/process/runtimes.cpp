@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Follows the loader's rules. A call reaches the first library with the function among those loaded with the program,
-// else among those that the caller is linked with. If both families of runtimes have the function, the version that the
-// caller refers to shows the family for which the caller was built.
+// else among those that the caller is linked with. Some functions exist in both families of runtimes. The version that
+// the caller refers to then shows the family for which the caller was built.
 #include "process/runtimes.h"
 
 #include <cstdio>

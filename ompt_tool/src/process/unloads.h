@@ -12,7 +12,7 @@ namespace ompass::unloads {
 uint64_t check();
 
 // Calls check() if the program's calls of dlclose do not reach ours (dlclose.cpp), because this library is neither
-// preloaded nor linked. Called at the start of a region. Skips the check shortly after the thread's last one.
+// preloaded nor linked. Called at the start of a region. Does nothing shortly after the thread's last check.
 void check_unless_notified();
 
 // Returns the time in ticks at which check() last found a change; 0: never.
