@@ -162,7 +162,7 @@ def test_info_shows_program_mode_and_threads(trace: Path, program: Path) -> None
 
 @pytest.mark.parametrize(
     ("name", "first", "complaint"),
-    [("process.log", 0, "is not an Ompass log"), ("thread-00000.log", 5000, "is damaged: statistics out of place")],
+    [("process.log", 0, "not an Ompass log"), ("thread-00000.log", 5000, "damaged: statistics out of place")],
 )
 def test_report_refuses_and_validate_reports_a_damaged_log(
     trace: Path, name: str, first: int, complaint: str
