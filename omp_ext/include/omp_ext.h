@@ -157,7 +157,7 @@ struct omp_ext_statistics {
     uint64_t n_stolen_inside; /* part of n_run: taken from another thread of the same domain */
     uint64_t n_stolen_outside; /* part of n_run: taken from another domain (not in strict mode) */
     uint64_t n_rescued; /* part of n_run: run outside their domain because the program would have hung */
-    uint64_t n_steal_attempts; /* searches in another thread's queue that seemed to have tasks */
+    uint64_t n_steal_attempts; /* searches in a queue of another thread that seemed to have tasks */
     uint64_t n_false_negatives; /* attempts that found a task and lost it to another thread */
     uint64_t n_sleeps; /* times that a thread went to sleep without a task */
     uint64_t mailbox_depth; /* of domains: tasks now in the inbox */
@@ -166,7 +166,7 @@ struct omp_ext_statistics {
 
 /*
  * Copy the first `bytes` bytes (sizeof *into; newer libraries may add fields) of the statistics of a domain, a thread
- * of the calling thread's team, or the process. Exact if no task runs, else a few tasks behind.
+ * of the calling thread's team, or the process. The counts are exact if no task runs, and otherwise a few tasks behind.
  * OMP_EXT_EINVAL: no such domain or thread, or into is NULL; *into is unchanged.
  */
 int omp_ext_get_domain_statistics(int domain, struct omp_ext_statistics *into, size_t bytes);

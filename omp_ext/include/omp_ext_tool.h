@@ -105,15 +105,16 @@ struct omp_ext_observer {
        creation_begins may be missing. */
     void (*creation_begins)(void);
     void (*creation_ends)(void);
-    /* Called between these two. A deferred task was created at this return address in the program, to run in this
-       domain. `flags`: as in OMPT's task_create. Returns the tool's handle of the task for the calls below, an even
-       address; null: the tool ignores the task. Each task starts at most once. */
+    /* The current task created a deferred task, at this return address in the program, to run in this domain. Called
+       between creation_begins and creation_ends. `flags`: as in OMPT's task_create. Returns the tool's handle of the
+       task for the calls below, an even address; null: the tool ignores the task. Each task starts at most once. */
     void *(*task_created)(const void *code, int flags, int has_dependences, int domain);
     /* `after` must wait for `before`. Called by the creator of both, between task_created and creation_ends. */
     void (*task_depends)(void *before, void *after);
 
     /* The calling thread starts the task in this domain. OMPT's task_create and task_schedule of the task follow at
-       once on this thread. Null: the task is not the program's (for example the pattern of a taskloop), or ignored. */
+       once on this thread. `task` is null if the tool ignores the task, or if the task is not the program's, such as
+       the pattern of a taskloop. */
     void (*task_starts)(void *task, int domain, int how);
 
     /* The next task that OMPT reports is undeferred, begins at once, and has this return address in the program. */
@@ -130,10 +131,10 @@ struct omp_ext_observer {
     void (*steal_ends)(int succeeded);
 
     /*
-     * Light tasks, which neither the runtime nor OMPT knows. Null: the library makes no light tasks, so the tool sees
-     * all tasks through OMPT. These functions replace task_starts, undeferred_starts and OMPT's task events. wait_ends
-     * also reports the end of taskgroups. OMPT's events of other tasks name the task around the light ones as prior or
-     * next task.
+     * Light tasks, which neither the runtime nor OMPT knows. If these functions are null, the library makes no light
+     * tasks, so the tool sees all tasks through OMPT. Otherwise they replace task_starts, undeferred_starts and OMPT's
+     * task events. wait_ends also reports the end of taskgroups. OMPT's events of other tasks name the task around the
+     * light ones as prior or next task.
      */
     /* The calling thread begins a task of task_created in this domain, on top of its current task. */
     void (*task_begins)(void *task, int domain, int how);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The locality domains of this process: their number, CPUs, threads and distances, and the domain of memory. The first
-// call reads them from hwloc; later calls take no lock, except to find memory. Knows nothing of tasks and queues.
+// call reads them from hwloc; later calls take no lock, except to find the domain of memory. Knows nothing of tasks and
+// queues.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +44,7 @@ const int *neighbours(int domain);
 int of_bytes(const void *address, size_t bytes);
 int of_ranges(const ByteRange *ranges, size_t n_ranges);
 
-// Returns the map of memory, for the API.
+// Returns the object that allocates and locates memory, for the API.
 Placement &placement();
 
 // Prints the map on stderr.

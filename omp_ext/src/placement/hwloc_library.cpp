@@ -16,7 +16,7 @@ struct Opened {
 
     Opened() {
         if (is_privileged()) return; // hwloc loads libraries that environment variables name
-        // The name of hwloc 2.0 and of all versions with its binary interface.
+        // The file name of hwloc 2.0, and of all later versions with the same binary interface.
         void *library = dlopen("libhwloc.so.15", RTLD_LAZY | RTLD_LOCAL);
         if (!library) return;
         complete = true;

@@ -27,7 +27,7 @@ public:
 
     void set(uintptr_t begin, uintptr_t end, int domain);
     void erase(uintptr_t begin, uintptr_t end);
-    void erase_all_outside(const std::map<uintptr_t, size_t> &kept); // begin to bytes
+    void erase_all_outside(const std::map<uintptr_t, size_t> &kept); // kept: sizes in bytes, by address
     int find(uintptr_t address, uintptr_t page_bytes, int n_domains) const;
     size_t size() const { return ranges_.size(); }
 
@@ -86,7 +86,7 @@ private:
     PageCache cache_;
     std::mutex mutex_; // guards the following
     Homes homes_;
-    std::map<uintptr_t, size_t> allocated_; // address to bytes
+    std::map<uintptr_t, size_t> allocated_; // sizes in bytes, by address
 };
 
 } // namespace omp_ext

@@ -309,7 +309,7 @@ Topology read_topology(const DomainRequest &request, const CpuSet &allowed) {
     const HwlocLibrary *hwloc = hwloc_library();
     if (!hwloc) {
         choose_without_hwloc(request, allowed, topology);
-        if (is_privileged()) return topology; // such a program may not load hwloc, so this is no problem to report
+        if (is_privileged()) return topology; // such a program may not load hwloc, so there is nothing to report
         topology.complaint =
             "libhwloc.so.15 cannot be opened: the machine's nodes and caches are unknown, and memory is "
             "not placed";

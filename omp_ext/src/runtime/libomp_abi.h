@@ -76,7 +76,7 @@ struct alignas(64) Hook {
     ompass::Router *router;
     void *real = nullptr; // the runtime's function; null: the runtime lacks it
     void *own = nullptr; // ours or real, as decided; null: not decided yet
-    bool is_for_own = false; // all calls go to the runtime that we schedule
+    bool is_for_own = false; // all calls go to the runtime whose tasks we schedule
 };
 static_assert(sizeof(Hook) == 64);
 
@@ -86,14 +86,14 @@ void resolve();
 void *target_for(Hook &hook, const void *caller);
 // Ends the process with status 127, as the loader does: no runtime has the function that the program calls.
 [[noreturn]] void end_for_lack_of(const char *name);
-// True if this address belongs to the runtime that we schedule.
+// True if this address belongs to the runtime whose tasks we schedule.
 bool is_in_runtime(const void *code);
 
 // Returns the return address of the program's call that began the thread's latest region of gcc.
 const void *call_of_region();
 // True once a library of the process refers to a function that creates tasks, or adopt_noted_tasks() has found a task.
 bool may_create_tasks();
-// Notes that the program creates tasks, although no library refers to such a function (found by dlsym).
+// Notes that the program creates tasks, although no library refers to such a function: it found one by dlsym.
 void note_first_task_creation();
 inline std::atomic<bool> task_creation_is_noted{false};
 inline void note_task_creation() {

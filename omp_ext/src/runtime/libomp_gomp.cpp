@@ -208,10 +208,10 @@ OMP_EXT_BARRIER(bool, GOMP_loop_end_cancel)
 OMP_EXT_BARRIER(void, GOMP_sections_end)
 OMP_EXT_BARRIER(bool, GOMP_sections_end_cancel)
 
-// The runtime's GOMP_single_copy_start would wait in the runtime's barrier, while the tasks of the single construct
-// wait in our queues.
+// GOMP_single_copy_start calls this function.
 OMP_EXT_HOOK(bool, GOMP_single_start, (), ()) { return real_GOMP_single_start()(); }
 
+// The runtime's function would wait in the runtime's barrier, while tasks of the single construct wait in our queues.
 OMP_EXT_HOOK(void *, GOMP_single_copy_start, (), ()) {
     Worker *worker = this_worker;
     if (!worker) return real_GOMP_single_copy_start()();

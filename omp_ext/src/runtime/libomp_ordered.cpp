@@ -149,7 +149,7 @@ struct Turn final : Awaited {
     }
 };
 
-// Enters the worker's next loop. Calls `prepare(loop)` for the first worker.
+// Enters the worker's next loop. Calls `prepare(loop)` if no other worker has entered it.
 template <typename Prepare>
 void enter_loop(Worker &worker, Prepare &&prepare) {
     Team &team = *worker.team;

@@ -96,9 +96,9 @@ OMP_EXT_HOOK(int32_t, __kmp_invoke_microtask,
     return result;
 }
 
-// The worker that the thread had before each of its open serialized regions, innermost last. A serialized region begins
-// without a worker. If the runtime calls the body of the region, begin_part may make a team of one.
 namespace {
+// The workers that the thread had before its open serialized regions, innermost last. A serialized region begins
+// without a worker. If the runtime calls the body of the region, begin_part may make a team of one.
 thread_local std::vector<Worker *> *outer_workers __attribute__((tls_model("initial-exec"))) = nullptr;
 
 // Moves the current untied task back to the thread with this number. Compiled code passes the number of the thread that

@@ -43,9 +43,9 @@ namespace {
 enum State { kUnresolved, kLeftAlone, kActive };
 
 std::atomic<int> state{kUnresolved};
-enum Tasks { kNone, kNoted, kMayCome, kSeveralRoots = 4 }; // the last one: a flag of the others
+enum Tasks { kNone, kNoted, kMayCome, kSeveralRoots = 4 }; // kSeveralRoots: a flag added to the others
 std::atomic<int> tasks{kNone};
-std::atomic<bool> has_root{false}; // a thread outside of regions has begun one
+std::atomic<bool> has_root{false}; // a thread outside of regions has begun a region
 thread_local bool is_known_root __attribute__((tls_model("initial-exec"))) = false;
 std::atomic<bool> other_waits_may_come{false};
 bool runtime_is_known;
@@ -55,10 +55,10 @@ bool tool;
 bool tool_observes; // the observer is the OMPT tool, so the library can report light tasks to it
 bool runtime_tasks_may_come;
 bool target_tasks_may_come;
-bool is_set_up; // options are read, and every hook has its target
+bool options_are_read;
 bool has_reported_unknown; // the message about an unknown runtime has been printed
 uint64_t n_loads; // libraries loaded before the last search for runtimes
-ompass::Library runtime_code; // the runtime that we schedule; written before any hook calls our functions
+ompass::Library runtime_code; // the runtime whose tasks we schedule; written before any hook calls our functions
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void *find_real(const char *name) { return ompass::find_in_own_runtime(name); }
@@ -74,7 +74,7 @@ struct References {
     bool other_waits = false;
     bool runtime_tasks = false; // tasks that the runtime must know
     bool target_tasks = false;
-    char unknown[64] = ""; // a function for tasks that we do not know; empty: none
+    char unknown[64] = ""; // a task function that we do not know; empty: none
 };
 
 // True for a function that we neither replace nor expect, and to which the program may pass a task made by
@@ -218,8 +218,8 @@ void decide() {
     const uint64_t n_loads_now = ompass::loader_counts().loaded;
     if (n_loads == n_loads_now || !ompass::find_exported("omp_get_num_threads")) return;
     n_loads = n_loads_now;
-    if (!is_set_up) options = read_options();
-    is_set_up = true;
+    if (!options_are_read) options = read_options();
+    options_are_read = true;
     ompass::find_destinations(n_hooks(), [](size_t i) { return hook_at(i).name; }, set_destination);
     runtime_code = ompass::own_runtime();
     // The hooks keep addresses of the runtime's functions.

@@ -47,7 +47,7 @@ public:
         : from_(static_cast<const char *>(pattern.block) + sizeof(abi::Block)),
           bytes_(pattern.block_bytes - sizeof(abi::Block)) {}
 
-    // Copies in pieces of constant size, the last of which overlaps the others, because there are few variables.
+    // Copies pieces of constant size, because there are few variables. The last piece overlaps the one before.
     void copy_to(const Task &task) const {
         char *to = static_cast<char *>(task.block) + sizeof(abi::Block);
         if (bytes_ < kPiece) {
@@ -65,7 +65,7 @@ private:
     const size_t bytes_;
 };
 
-// Runs chunks on this thread, all in the block of `chunk`, as long as the scheduler prefers that to queues.
+// Runs chunks on this thread, all in the block of `chunk`, as long as the scheduler prefers that to queueing.
 void run_here(Worker &worker, const Task &pattern, Task &chunk, Chunks &chunks) {
     const Privates privates(pattern);
     const bool is_alone = worker.team->n_workers == 1;

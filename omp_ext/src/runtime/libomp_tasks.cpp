@@ -24,7 +24,7 @@ namespace omp_ext {
 
 namespace abi {
 
-static_assert(sizeof(Task) % 8 == 0 && alignof(Task) <= 8, "it lies before the shared variables");
+static_assert(sizeof(Task) % 8 == 0 && alignof(Task) <= 8, "Task lies before the shared variables");
 
 namespace {
 
@@ -125,7 +125,8 @@ inline void set_up(Task &task, Worker &worker, uint16_t flags, void *location, s
     task->n_holds.store(1, std::memory_order_relaxed);
     task->proxy = nullptr;
     set_up(*task, worker, flags, location, block_bytes, shared_bytes, routine, code);
-    // A large block is freed after use. The runtime may then get its address, which so cannot identify a reused task.
+    // A large block is freed after use. The runtime may then get its address, so the address cannot identify a reused
+    // task.
     if (__builtin_expect(n_lines > BlockPool::kMostLines, 0)) task->is_repeated = false;
     return task;
 }
@@ -167,7 +168,7 @@ bool take_event(const void *event, Detached &detached) {
 
 // ---------------------------------------------------------------- dependences
 
-// Compilers mark all memory by a flag or by address -1. Like the runtime, skips other null addresses.
+// Compilers mark all memory by a flag or by address -1. Like the runtime, skips null addresses without the flag.
 void append(ShortList<Dependence> &list, int32_t n, const BlockDependence *dependences) {
     for (int32_t i = 0; i < n; i++) {
         const uint8_t flags = dependences[i].flags;
@@ -305,7 +306,7 @@ OMP_EXT_HOOK(int32_t, __kmpc_omp_reg_task_with_affinity,
     if (!worker || !is_ours(block))
         return real___kmpc_omp_reg_task_with_affinity()(location, thread, block, n, affinities);
     Task &task = *task_of(block);
-    if (worker->current->child_domain != kNoDomain) return 0; // explicit placement wins
+    if (worker->current->child_domain != kNoDomain) return 0; // explicit placement takes precedence
     std::vector<ByteRange> ranges;
     ranges.reserve(static_cast<size_t>(n));
     for (int32_t i = 0; i < n; i++)
@@ -400,7 +401,7 @@ OMP_EXT_HOOK(void, __kmpc_omp_taskwait_deps_51,
     thread = number_of_this_thread(thread);
     if (Worker *worker = this_worker; worker && !nowait && (worker->current->flags & kHasForeign))
         wait_in_the_runtime(location, thread, n, first, n_more, more);
-    // Exists since libomp 16; the function of older versions lacks the last argument.
+    // Exists since libomp 16. The function of older versions lacks the last argument.
     if (auto *real = real___kmpc_omp_taskwait_deps_51())
         real(location, thread, n, first, n_more, more, nowait);
     else
@@ -535,7 +536,7 @@ namespace abi {
 
 namespace {
 
-// Ends the body of a runtime task that is not undeferred. Called inside this task.
+// Ends the body of a runtime task, except an undeferred one. Called inside this task.
 void end_runtime_body(Task &task) {
     Worker &worker = *this_worker;
     // The runtime keeps a task, and its ancestors, as long as a child exists.
@@ -702,7 +703,8 @@ void abi::need_proxy(Worker &worker) {
     Task &task = *worker.current;
     if (!is_light(task) || task.proxy) return;
     const int32_t thread = worker.runtime_thread;
-    if (worker.n_proxies++ == 0) { // until the last proxy task is complete, task_before_proxies has one begin too many
+    // Until the last proxy task is complete, task_before_proxies has begun once more than it has ended.
+    if (worker.n_proxies++ == 0) {
         worker.task_before_proxies = make_untied(worker);
         for (int i = 0; i < 2; i++) begin_unseen(worker, nullptr, worker.task_before_proxies);
         real___kmpc_omp_task_complete_if0()(nullptr, thread, worker.task_before_proxies);

@@ -18,8 +18,8 @@ enum : int32_t { kNoSchedule = 0, kGrainsize = 1, kNumTasks = 2 };
 
 // Divides as OpenMP 5.2, 12.6 requires. grainsize: each chunk has at least the grainsize and less than twice as many
 // iterations; a loop with fewer iterations is one chunk. With `strict`, all chunks except the last have exactly the
-// grainsize. num_tasks: that many chunks, or one per iteration if there are fewer iterations. Neither clause: as
-// num_tasks with ten chunks per thread.
+// grainsize. num_tasks: that many chunks, or one per iteration if there are fewer iterations. Without either clause,
+// divides as num_tasks does, with ten chunks per thread.
 inline Division divide(uint64_t n_iterations, int32_t schedule, uint64_t parameter, bool is_strict, int n_threads) {
     if (schedule == kGrainsize && parameter > 0) {
         if (is_strict) {

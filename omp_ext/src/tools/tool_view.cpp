@@ -145,7 +145,7 @@ OMPASS_EXPORT ompt_start_tool_result_t *ompt_start_tool(unsigned version, const 
     using namespace omp_ext;
     const auto following = reinterpret_cast<StartTool>(dlsym(RTLD_NEXT, "ompt_start_tool"));
     const bool schedules = is_active();
-    // A tool can observe one runtime: the one that we schedule, if any.
+    // A tool can observe only one runtime: the runtime whose tasks we schedule, if any.
     if (!abi::is_in_runtime(__builtin_return_address(0))) {
         if (schedules || !following) return nullptr;
         OMPASS_JUMP following(version, runtime);
