@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spinning, sleeping, waking.
+// Lets threads without a task spin and sleep, and wakes them.
 #include "scheduler/idle.h"
 
 #include <algorithm>
@@ -115,7 +115,7 @@ void wake_for_task(Team &team, int domain) {
     for (int i = 0; i < team.n_workers; i++) {
         Worker &worker = team.workers[i];
         const bool is_inside = worker.domain == home;
-        // A constrained wait seldom can run this task, because it runs only descendants of the waiting one.
+        // A constrained wait can seldom run this task, because it runs only descendants of the waiting one.
         if (worker.is_constrained.load(std::memory_order_relaxed)) continue;
         if (worker.asleep.load(std::memory_order_relaxed) == 0) {
             n_awake++;

@@ -57,7 +57,7 @@ void release_hold(Task *task) {
     }
 }
 
-// Holds the parent of a task that ended before its children. Called before the task is counted as complete.
+// Adds a hold on the parent of a task that ended before its children. Called before the task is counted as complete.
 void hold_parent(const Task &task) {
     if (has_holds(*task.parent)) task.parent->n_holds.fetch_add(1, std::memory_order_relaxed);
 }
@@ -142,7 +142,8 @@ void report_counted(const Worker &worker, Task &task) {
 
 namespace {
 
-// If descendants may still read an ended task, holds its parent and returns true. Called before the end is counted.
+// If descendants may still read an ended task, adds a hold on its parent and returns true. Called before the end is
+// counted.
 [[gnu::always_inline]] inline bool must_defer_release(const Task &task) {
     if (__builtin_expect(!has_children_to_wait_for(task), 1) && task.n_holds.load(std::memory_order_acquire) == 1)
         return false;
@@ -233,7 +234,7 @@ void end_light(Worker &worker, Task &task, bool must_defer) {
     if (__builtin_expect(last != nullptr, 0)) worker.blocks.give(last->block, last->n_lines);
 }
 
-// Ends a plain task to which something may refer. Returns true if its release must be deferred.
+// Cleans up after a plain task that has ended. Returns true if its release must be deferred.
 [[gnu::noinline]] bool clean_up_plain(Worker &worker, Task &task) {
     if (task.proxy) runtime::clean_up(worker, task);
     return must_defer_release(task);

@@ -141,8 +141,8 @@ void wait_suspended(Worker &worker, Awaited &awaited);
 // Lets the current task give way to one other task, if there is one.
 void yield(Worker &worker);
 
-// Moves the current untied task back to a thread that ran an earlier part of it. When its body has ended: to the thread
-// that began it and owns the frames below it.
+// Moves the current untied task back to a thread that ran an earlier part of it. When the body of the task has ended,
+// moves it to the thread that began it and owns the frames below it.
 void move_back_to(Worker &former);
 
 // Ends a task after its body, before the runtime completes it: starts its successors and counts a remote task for its

@@ -46,8 +46,8 @@ namespace {
 
 constexpr size_t kUsualBytes = size_t{4} << 20; // the runtime's default
 constexpr size_t kLeastBytes = size_t{64} << 10; // more than kKeptBytes
-// Limit of all stacks that the process has made, used or idle. Each takes up to two mappings; a process usually may have
-// 65,530.
+// Maximum number of stacks in the process, used or idle. Each takes up to two mappings; a process may usually have
+// 65,530 mappings.
 constexpr int kMaxStacks = 20'000;
 constexpr size_t kSlabBytes = size_t{64} << 20, kMostPerSlab = 16; // bytes and stacks mapped at once
 constexpr int kManyStacks = 1024; // a thread with this many stacks in use trims when its region ends
@@ -210,7 +210,7 @@ size_t stack_bytes() {
 } // namespace
 
 void display_stacks() {
-    say("stacks of tasks that step aside: %zu KiB each, at most %d, now %d", stack_bytes() >> 10, kMaxStacks,
+    say("additional stacks: %zu KiB each, at most %d, now %d", stack_bytes() >> 10, kMaxStacks,
         n_stacks.load(std::memory_order_relaxed));
 }
 

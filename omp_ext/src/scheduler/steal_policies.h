@@ -21,7 +21,7 @@ enum class StealPolicy : unsigned char {
 };
 
 // Searches by the rule of `policy`. Each function of `search` looks at queues from which the thief may steal, and
-// returns what it finds, or a value that converts to false:
+// returns a task or its queue, or a value that converts to false:
 //   last_victim()                the queue from which the thief stole last
 //   nearest()                    the first queue that holds tasks, from the thief's number on
 //   random()                     any queue that holds tasks, from a random number on

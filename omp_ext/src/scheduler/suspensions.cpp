@@ -12,8 +12,8 @@ namespace omp_ext {
 
 namespace {
 
-// True if the runtime's current task is the implicit one. Light tasks leave it so, unless some task has a proxy task.
-// If a tool is active, returns false for light tasks.
+// True if the runtime's current task is the implicit one. Light tasks do not change that, unless some task has a proxy
+// task. If a tool is active, returns false for light tasks.
 bool is_in_implicit_task(const Worker &worker, const Task &task) {
     return &task == &worker.implicit || (is_light(task) && worker.n_proxies == 0 && !runtime::is_watched());
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scheduler's data about a task. They lie in the memory block that compiled code requests for the task and its
 // variables. The block of a light task comes from a BlockPool, and the runtime does not know it. The runtime owns all
-// other blocks, and keeps each until the task and its children are complete. n_holds keeps the blocks of light tasks as
-// long, so a child may read all its ancestors. No thread may touch a task after counting its completion, or after
-// reporting its completion to the runtime.
+// other blocks, and keeps each until the task and its children are complete. n_holds keeps the blocks of light tasks
+// for the same time, so a child may read all its ancestors. No thread may touch a task after counting its completion,
+// or after reporting its completion to the runtime.
 #pragma once
 
 #include <atomic>
@@ -42,12 +42,12 @@ enum TaskFlag : uint16_t {
     kAnnotated = 32768, // known to ThreadSanitizer
 };
 
-// The fields that every task writes are in four cache lines, with the compiler's part.
+// The fields that are written for every task lie in four cache lines, together with the compiler's part.
 struct Task : QueueEntry {
     // Written by the creating thread.
     bool is_transparent; // its children and its siblings may depend on each other
     bool has_short_children; // its children run at once (throttle.h); written by the running thread
-    bool is_repeated; // the task that its thread created before was of the same construct and parent
+    bool is_repeated; // the previous task of its creating thread has the same construct and parent
     uint32_t level; // as QueueEntry::depth, but not saturated
     Task *parent; // null: implicit
     Group *group; // innermost taskgroup, or null
@@ -68,7 +68,7 @@ struct Task : QueueEntry {
     // The other completed children, in the lower 32 bits. If kArmed is set, bits 32 to 62 are the awaited number. The
     // child that reaches this number resumes the task, or releases a hold if the task has ended.
     std::atomic<uint64_t> n_done_elsewhere;
-    // The reasons to keep a light task, or a descendant of one, in memory; 0 for other tasks. There is one hold
+    // Number of holds, which keep a light task, or a descendant of one, in memory; 0 for other tasks. There is one hold
     //   - for the task itself
     //   - for each child that ended before its own children
     //   - if the task ends before its children: one more, which the last child releases

@@ -59,10 +59,10 @@ struct Pace {
     bool is_probe = false; // other threads found the tasks of the present batch short
     uint32_t n_hints = 0, n_hints_to_skip = 0; // hints since the last probe; hints to ignore before the next one
     int64_t deque_limit = kThrottleThreshold; // size of the deque at which new tasks run at once
-    uint32_t n_short_batches = 0; // batches of short tasks since tasks that were expected to be short took long
+    uint32_t n_short_batches = 0; // batches of short tasks since tasks last took unexpectedly long
     int64_t recent_ns = 0, n_recent = 0; // time and number of the last tasks run at once
     long n_preemptions = 0; // times that the thread had lost its processor at the last check
-    uint32_t n_foreign = 0, n_short_foreign = 0; // tasks of other creators run; the last of them that were short
+    uint32_t n_foreign = 0, n_short_foreign = 0; // tasks of other creators run; the last samples that were short
 };
 
 // A worker's place in its team. Written by its thread when a region begins, read by all threads.

@@ -3,10 +3,10 @@
 // try all interleavings of its steps.
 //
 // Each worker counts a task as created before others see it, and as completed after its children's creation.
-// Claim: if all workers have arrived, and the sum of n_done equals the sum of n_created, which is read after it, then
-// no task is left and none will come. Proof: a thread that sees a completion sees the creation of the task and of its
-// children. So the completed tasks seen are among the created tasks seen; equal sums mean equal sets, which contain all
-// their children. A task that was not seen would have a first unseen ancestor. The creator of this ancestor was seen
+// Claim: if all workers have arrived, and the sum of n_done equals the sum of n_created, read later, then no task is
+// left and none will come. Proof: a thread that sees a completion sees the creation of the task and of its children. So
+// the completed tasks seen are among the created tasks seen; equal sums mean equal sets, which contain all their
+// children. A task that was not seen would have a first unseen ancestor. The creator of this ancestor was seen
 // complete, or is an implicit task that arrived. So the ancestor's creation was seen: a contradiction.
 #pragma once
 

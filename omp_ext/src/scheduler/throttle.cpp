@@ -18,7 +18,7 @@ namespace {
 constexpr uint32_t kProbeBatch = 4; // tasks in a probe
 constexpr int64_t kMostDequeLimit = 4096;
 constexpr int64_t kRecentTasks = 4096; // tasks whose mean decides if a batch took long
-constexpr int64_t kMostRecentNs = 2'000'000; // counted time of a batch, so that one very long task is forgotten
+constexpr int64_t kMostRecentNs = 2'000'000; // maximum counted time of a batch: one very long task is soon forgotten
 constexpr uint32_t kSteadyBatches = 64; // batches of short tasks in a row after which no long ones are expected
 constexpr int64_t kShortNs = 100; // longest mean time of a short task, including its creation
 // The same for tasks with dependences. Running them at once saves more, because they need not wait for each other.
@@ -61,8 +61,8 @@ void set_deque_limit(Worker &worker, int64_t limit) {
         worker.throttle_threshold.store(limit, std::memory_order_relaxed);
 }
 
-// Takes the hint of a thread that found tasks of this thread short. Returns false if there is none, or to ignore it,
-// because the tasks of the last probe were not short.
+// Takes the hint of a thread that found tasks of this thread short. Returns false if there is none, or if it must be
+// ignored because the tasks of the last probe were not short.
 bool take_hint(Worker &worker) {
     if (worker.throttle_threshold.load(std::memory_order_relaxed) != kProbeThreshold) return false;
     Pace &pace = worker.pace;
@@ -88,8 +88,8 @@ bool was_preempted(Pace &pace) {
     return std::exchange(pace.n_preemptions, usage.ru_nivcsw) != usage.ru_nivcsw;
 }
 
-// True if the tasks of a batch that took this time count as short. If tasks were short so far, a batch may take long as
-// long as the mean of the last kRecentTasks is short, or if the thread lost its processor.
+// True if the tasks of a batch that took this time count as short. If tasks were short so far, a long batch counts as
+// short, too, if the mean of the last kRecentTasks is short or the thread lost its processor.
 bool are_short(Worker &worker, int64_t batch_ns) {
     Pace &pace = worker.pace;
     const int64_t longest_ns = worker.table ? kShortWaitingNs : kShortNs; // with a table, the tasks have dependences
@@ -100,14 +100,14 @@ bool are_short(Worker &worker, int64_t batch_ns) {
     }
     const int64_t n = pace.n_recent + pace.n_tasks, ns = pace.recent_ns + std::min(batch_ns, kMostRecentNs);
     const bool is_short = batch_ns < pace.n_tasks * longest_ns || (were_short && ns < n * longest_ns);
-    if (!is_short && were_short && was_preempted(pace)) return true; // its time is not the tasks'
+    if (!is_short && were_short && was_preempted(pace)) return true; // tasks did not use all of this time
     pace.n_recent = n;
     pace.recent_ns = ns;
     return is_short;
 }
 
-// Prepares for tasks of which most are short and some are long: queues more of them for other threads, and ignores more
-// hints, because running them at once would leave the long ones to this thread.
+// Prepares for a few long tasks among many short ones: queues more tasks for other threads, and ignores more hints,
+// because running them at once would leave the long ones to this thread.
 void expect_long_tasks(Worker &worker) {
     Pace &pace = worker.pace;
     pace.n_hints_to_skip = std::min(2 * pace.n_hints_to_skip + 1, kMostHintsToSkip);

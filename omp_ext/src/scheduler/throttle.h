@@ -36,7 +36,8 @@ void run_now(Worker &worker, Task &task);
 // Judges each batch of kPaceBatch tasks.
 void note_runs(Worker &worker, const void *code, uint32_t n_tasks, uint64_t n_descendants);
 
-// True if the table of dependences holds no incomplete task. Then empties the table.
+// True if a new child of the current task has no predecessors, because the table of dependences is empty or all
+// children are complete. Then empties the table.
 bool has_no_predecessors(Worker &worker);
 
 // Runs tasks if very many children of the current task are incomplete, because waiting tasks fill memory and leave the
