@@ -73,7 +73,7 @@ public:
             n_equal += alignment.n_equal;
         }
         return std::to_string(n_pairs()) + " pairs, total score " + std::to_string(score) + ", " +
-               std::to_string(n_equal) + " of " + std::to_string(n_paired) + " residues opposite to the same";
+               std::to_string(n_equal) + " of " + std::to_string(n_paired) + " paired residues are equal";
     }
 
 private:

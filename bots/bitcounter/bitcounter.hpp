@@ -89,7 +89,7 @@ public:
         for (std::size_t i = 0; i < counts_.size(); i++) {
             const std::uint64_t expected = static_cast<std::uint64_t>(rounds) * expected_[i];
             if (counts_[i] != expected)
-                return "vector " + std::to_string(i) + " was counted to " + std::to_string(counts_[i]) + " bits, not " +
+                return "vector " + std::to_string(i) + " has the count " + std::to_string(counts_[i]) + ", not " +
                        std::to_string(expected);
         }
         return "";

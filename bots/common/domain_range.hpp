@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The range of locality domains for one part of a recursion, in the versions `locality`. Each division gives each of
+// The range of locality domains for one part of a recursion, in the `locality` versions. Each division gives each of
 // the two new parts one half of the domains. When one domain is left, it keeps all further parts. Needs the library of
 // omp_ext/.
 //

@@ -212,7 +212,7 @@ inline constexpr ProgramSpec kMatmul = {
     .purpose = "multiplies dense matrices in single precision by divide and conquer",
     .unit = "flop",
     .inputs = {{{"size", "rows and columns of the matrices", 1, 65'536, {384, 3'072, 6'144, 12'288}}}},
-    .cuts = {{{"grain", "longest side of the products that create no tasks", 48, 65'536, {96, 96, 96, 96}}}},
+    .cuts = {{{"grain", "longest side of the largest product without tasks", 48, 65'536, {96, 96, 96, 96}}}},
 };
 
 inline constexpr ProgramSpec kMatmult = {

@@ -277,7 +277,7 @@ std::string help_text(const ProgramSpec &spec, const Version &version) {
     }
     text << "\nRun\n";
     if (!version.is_serial())
-        line("--verify N,...", "run every cut-off and kind of tasks at each of these numbers of threads");
+        line("--verify N,...", "run every cut-off and kind of tasks on each of these numbers of threads");
     line("--repeat N", "repetitions; the median is shown (default 1)");
     line("--json", "print the result as one JSON object; with --verify, one per line");
     line("--describe", "print the program's inputs and options as one JSON object");

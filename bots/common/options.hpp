@@ -39,7 +39,7 @@ CutoffSet cutoffs_of(const ProgramSpec &spec, const Version &version);
 // Reads a command line. A serial version has no options about tasks. Throws UsageError.
 Options parse_options(int argc, const char *const *argv, const ProgramSpec &spec, const Version &version);
 
-// Returns the runs of --verify: the same options with each cut-off and kind of tasks that the version offers, at each
+// Returns the runs of --verify: the same options with each cut-off and kind of tasks that the version offers, on each
 // number of threads of --verify.
 std::vector<Options> variants_of(const Options &options, int argc, const char *const *argv, const ProgramSpec &spec,
                                  const Version &version);

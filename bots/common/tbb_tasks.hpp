@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The counterpart of tasks.hpp for oneTBB: tasks and main function of the versions `tbb`. Algorithms of these programs
-// have their task group as a template parameter.
+// The counterpart of tasks.hpp for oneTBB: the tasks and the main function of the `tbb` versions. Their algorithms have
+// the task group as a template parameter.
 #pragma once
 
 #include <oneapi/tbb/global_control.h>

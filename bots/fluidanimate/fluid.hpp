@@ -11,8 +11,8 @@
 //
 // Sources: Mueller, Charypar, Gross, "Particle-based fluid simulation for interactive applications" (SCA 2003), for the
 // method and its kernels; Bienia, Kumar, Singh, Li, "The PARSEC benchmark suite" (PACT 2008), for the benchmark, and
-// Contreras and Martonosi (IISWC 2008) for its tasks, parts of the box. The gathering and the sort by planes are this
-// version's. The forces between two particles are in fluid_cells.hpp; the tasks are in fluid_tasks.hpp.
+// Contreras and Martonosi (IISWC 2008) for its tasks, parts of the box. Gathering, and sorting by planes, are specific
+// to this version. The forces between two particles are in fluid_cells.hpp; the tasks are in fluid_tasks.hpp.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ inline constexpr float kStiffness =
     400; // pressure per density above the density at rest: the square of the speed of sound
 inline constexpr float kViscosity = 5;
 inline constexpr float kGravity = 1;
-inline constexpr float kBounce = 0.5f; // the part of a speed that a wall returns
+inline constexpr float kBounce = 0.5f; // fraction of its speed that a particle keeps at a wall
 inline constexpr float kMostSpeed =
     0.5f * kReach / kTimeStep; // along an axis: no particle crosses a whole cell in a step
 

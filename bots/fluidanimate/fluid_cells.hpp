@@ -186,8 +186,8 @@ inline std::string Fluid::check_acceleration(std::size_t particle) const {
     return "";
 }
 
-// Checks that no particle is lost, doubled or outside of the box, that the forces between particles add up to zero,
-// and, for some particles, that the forces for the next step are right.
+// Checks that all particles are present, once each and inside the box, and that the forces between particles add up to
+// zero. Checks the forces for the next step on some particles.
 inline std::string Fluid::check() const {
     std::vector<bool> is_there(n_);
     for (std::size_t i = 0; i < n_; i++) {
@@ -205,7 +205,8 @@ inline std::string Fluid::check() const {
             sum_of_sizes += std::fabs(acceleration);
         }
         if (!(std::fabs(sum) <= 1e-5 * sum_of_sizes))
-            return "forces between particles add up to " + std::to_string(sum) + " of " + std::to_string(sum_of_sizes);
+            return "forces between particles add up to " + std::to_string(sum) + ", their sizes to " +
+                   std::to_string(sum_of_sizes);
     }
     Fluid next = *this;
     next.compute_accelerations(SerialLoop());

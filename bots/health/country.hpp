@@ -183,8 +183,8 @@ inline std::string Country::check_conservation(std::int64_t n_steps) const {
     const HealthTotals totals = total();
     const std::uint64_t n_in_hospital = totals.n_waiting + totals.n_examined + totals.n_treated;
     if (totals.n_healthy + n_in_hospital != shape_.inhabitants())
-        return "of " + std::to_string(shape_.inhabitants()) + " people " +
-               std::to_string(totals.n_healthy + n_in_hospital) + " are left";
+        return std::to_string(totals.n_healthy + n_in_hospital) + " of " + std::to_string(shape_.inhabitants()) +
+               " people are left";
     if (totals.n_visits != totals.n_discharges + totals.n_referrals + n_in_hospital)
         return std::to_string(totals.n_visits) + " arrivals, but " + std::to_string(totals.n_discharges) +
                " discharges, " + std::to_string(totals.n_referrals) + " referrals and " +
@@ -196,7 +196,7 @@ inline std::string Country::check_conservation(std::int64_t n_steps) const {
     const double most = chance_to_fall_ill * static_cast<double>(shape_.inhabitants());
     const auto n_ill = static_cast<double>(totals.n_visits - totals.n_referrals);
     if (n_ill < least - kMostDeviations * std::sqrt(least) || n_ill > most + kMostDeviations * std::sqrt(most))
-        return std::to_string(n_ill) + " times somebody fell ill, expected " + std::to_string(least) + " to " +
+        return "people fell ill " + std::to_string(n_ill) + " times, expected " + std::to_string(least) + " to " +
                std::to_string(most);
     for (std::size_t i = 0; i < shape_.villages(); i++) {
         const Village &village = villages_[i];

@@ -16,7 +16,8 @@
 // Sources: Lomow, Cleary, Unger, West, "A performance study of Time Warp" (SCS Multiconference on Distributed
 // Simulation, 1988) for the model; Rogers, Carlisle, Reppy, Hendren, "Supporting dynamic data structures on
 // distributed-memory machines" (TOPLAS 1995) for the benchmark (Olden); Duran et al. (ICPP 2009) for its tasks. The
-// memory layout, the referral without locks and the return home are this version's. The tasks are in health_tasks.hpp.
+// memory layout, the referral without locks and the return home are specific to this version. The tasks are in
+// health_tasks.hpp.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +36,7 @@ inline constexpr std::int32_t kTreatSteps = 12;
 constexpr std::uint64_t chance(double probability) { return static_cast<std::uint64_t>(probability * 4294967296.0); }
 inline constexpr std::uint64_t kFallsIll = chance(0.0015);     // per inhabitant and step
 inline constexpr std::uint64_t kNeedsTreatment = chance(0.25); // per examined patient
-inline constexpr std::uint64_t kIsReferred = chance(0.08);     // per such patient; 2% of all, as in Olivier et al.
+inline constexpr std::uint64_t kIsReferred = chance(0.08);     // of these; 2% of all patients, as in Olivier et al.
 
 constexpr int staff_of(int level) { return 1 << level; }
 

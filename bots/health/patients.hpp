@@ -19,7 +19,7 @@ struct Patient {
     std::uint32_t id;
 };
 
-// A FIFO list. first_ == nullptr exactly if the list is empty; last_ is undefined then.
+// A FIFO list. first_ is nullptr if and only if the list is empty; last_ is undefined then.
 class PatientList {
 public:
     void append(Patient &patient) {

@@ -8,8 +8,9 @@
 //
 // Sources: Woo, Ohara, Torrie, Singh, Gupta, "The SPLASH-2 programs" (ISCA 1995), and Golub and Van Loan, "Matrix
 // computations", for the algorithm; Contreras and Martonosi, "Characterizing and improving the performance of Intel
-// Threading Building Blocks" (IISWC 2008), for the benchmark: 31,200 tasks of 4,000 cycles, close to the 31,350 tasks
-// of 45 x 45 blocks. block_factors.hpp and dense_block.hpp have the kernels, lu_tasks.hpp and lu_depend.hpp the tasks.
+// Threading Building Blocks" (IISWC 2008), for the benchmark: 31,200 tasks of 4,000 cycles. A matrix of 45 x 45 blocks
+// has about as many, 31,350. block_factors.hpp and dense_block.hpp have the kernels, lu_tasks.hpp and lu_depend.hpp the
+// tasks.
 #pragma once
 
 #include <algorithm>

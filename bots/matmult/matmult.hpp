@@ -5,8 +5,8 @@
 //   span  Theta(n b^2), b the rows of a block: the products of a block of the result are added one after the other
 //
 // Source: Contreras and Martonosi, "Characterizing and improving the performance of Intel Threading Building Blocks"
-// (IISWC 2008), whose tasks, 12,224 of 6,000 cycles, are blocks. (matmul is a different program: recursive, in single
-// precision.) The product of two blocks is in dense_block.hpp, the tasks are in matmult_tasks.hpp.
+// (IISWC 2008), whose 12,224 tasks, of 6,000 cycles each, are blocks. (matmul is a different program: recursive, in
+// single precision.) The product of two blocks is in dense_block.hpp, the tasks are in matmult_tasks.hpp.
 #pragma once
 
 #include <cmath>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A maximal independent set: no two of its vertices are neighbours, and no other vertex can join it. A greedy walk over
 // the vertices by random rank defines the set: a vertex is in the set if no neighbour of lower rank is. The program
-// does not walk in that order. A task that needs a vertex decides it, after the neighbours of lower rank. The chains of
-// such neighbours are short. Two tasks that decide the same vertex reach the same decision, so the set does not depend
-// on the schedule.
+// does not walk in that order. A task that needs a vertex first decides the neighbours of lower rank, and then the
+// vertex. The chains of such neighbours are short. Two tasks that decide the same vertex reach the same decision, so
+// the set does not depend on the schedule.
 //
 //   work  Theta(vertices + edges), expected
 //   span  Theta(log vertices), with high probability, when each vertex is a task
@@ -70,8 +70,8 @@ public:
             if (state(static_cast<Vertex>(vertex)) == kUnknown) decide(static_cast<Vertex>(vertex));
     }
 
-    // Checks that every vertex is in the set exactly if no neighbour of lower rank is. Then the set is independent and
-    // maximal, and equals the set of the greedy walk by rank.
+    // Checks that every vertex is in the set if and only if no neighbour of lower rank is. Then the set is independent
+    // and maximal, and equals the set of the greedy walk by rank.
     std::string check() const {
         for (std::size_t i = 0; i < n_vertices(); i++) {
             const auto vertex = static_cast<Vertex>(i);

@@ -10,8 +10,7 @@
 //
 // Sources: Frazer and McKellar, "Samplesort: a sampling approach to minimal storage tree sorting" (JACM 1970);
 // Blelloch, Gibbons, Simhadri, "Low depth cache-oblivious algorithms" (SPAA 2010) for the form with sqrt(n) blocks,
-// which Acar, Chargueraud, Rainey measure. Quicksort and the input are those of sort. The tasks are in
-// samplesort_tasks.hpp.
+// which Acar, Chargueraud, Rainey measure. sort.hpp has quicksort and the input. The tasks are in samplesort_tasks.hpp.
 #pragma once
 
 #include <algorithm>

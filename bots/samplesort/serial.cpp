@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Driver: quicksort, the serial program with which sample sort is compared.
+// Driver: serial quicksort, the baseline of sample sort.
 #include "../sort/sort_workload.hpp"
 #include "inputs.hpp"
 

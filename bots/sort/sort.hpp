@@ -140,7 +140,7 @@ public:
     std::string check() const {
         std::uint64_t fingerprint = 0;
         for (std::size_t i = 0; i < n_; i++) fingerprint += fingerprint_of(data_[i]);
-        if (fingerprint != fingerprint_) return "the sorted elements are not those of the input";
+        if (fingerprint != fingerprint_) return "the sorted elements differ from the input's elements";
         const Element *const end = data_.get() + n_;
         const Element *const unsorted = std::is_sorted_until(data_.get(), data_.get() + n_);
         if (unsorted == end) return "";

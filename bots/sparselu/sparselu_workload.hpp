@@ -19,7 +19,7 @@ public:
         std::string complaint = matrix_.check_factors();
         if (!complaint.empty()) return complaint;
         if (!expected_) expected_ = serial_fingerprint();
-        return matrix_.fingerprint() == *expected_ ? "" : "the factors are not those of the serial run, bit by bit";
+        return matrix_.fingerprint() == *expected_ ? "" : "the factors differ in bits from the serial run's factors";
     }
     std::optional<std::uint64_t> n_tasks() override { return count_sparselu_tasks(matrix_, grain(), options_.cutoff); }
     std::optional<double> n_units() override { return n_operations(matrix_); }

@@ -25,8 +25,8 @@ public:
 
     std::size_t n_elements() const { return n_elements_; }
 
-    // Makes a new workspace, which the caller touches and gives back. Returns no array if the pool already made
-    // `enough`.
+    // Makes a new workspace, which the caller touches and gives back. Returns no array if the pool has already made
+    // `enough` workspaces.
     AlignedArray make(std::size_t enough) {
         const std::lock_guard lock(mutex_);
         return n_made_ < enough ? make_another() : AlignedArray();

@@ -28,7 +28,7 @@ public:
             expected_->run(bots::serial_loop);
         }
         if (!(clustering_.centers() == expected_->centers()))
-            return "the centers are not those of the serial clustering";
+            return "the centers differ from the serial clustering's centers";
         return StreamclusterWorkload::check();
     }
     std::optional<std::uint64_t> n_tasks() override { return n_tasks_; }

@@ -99,7 +99,7 @@ def parsed() -> Options:
         "--cutoffs",
         type=_words,
         metavar="NAME,...",
-        help="none, if, final, manual; default: as in each program",
+        help="none, if, final, manual (default: each program's own)",
     )
     add("--tied", dest="kinds", choices=tuple(BOTH), help="kinds of tasks (default: tied)")
     add(

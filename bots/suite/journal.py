@@ -65,7 +65,7 @@ class SuiteJournal(Journal):
         if header.get("settings") != settings:
             what = ", ".join(_differing(header.get("settings") or {}, settings))
             raise UsageError(
-                f"{self.path} is of a suite with another {what}",
+                f"{self.path} belongs to a suite with other settings ({what})",
                 "old and new measurements must not be mixed",
                 "use the same options to finish it, or remove it to start again",
             )

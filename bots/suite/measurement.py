@@ -67,7 +67,7 @@ def _text(stream: IO[bytes]) -> str:
 
 @cache
 def _ending_with_us() -> tuple[str, ...]:
-    """Returns a command prefix that makes the program end when we are killed."""
+    """Returns a command prefix that ends the program if the suite is killed."""
     setpriv = shutil.which("setpriv")
     return (setpriv, "--pdeathsig", "KILL") if setpriv else ()
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans the measurements of a suite: programs x versions x cut-offs x tied x threads x runtimes, in rounds.
+"""Plans the measurements of a suite: programs x versions x cut-offs x kinds x threads x runtimes.
 
-Owns the possible combinations, with the command and environment of each. Starts nothing.
+Owns the possible combinations, with the command and environment of each, and their order. Starts nothing.
 """
 
 from __future__ import annotations

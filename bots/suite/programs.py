@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the benchmark programs in a build directory by name, and reads their --describe.
+"""Finds the benchmark programs in a build directory by name, and reads their answers to --describe.
 
 Knows how programs answer, but nothing about measurements.
 """

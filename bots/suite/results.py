@@ -64,7 +64,7 @@ def read_results(path: Path) -> SuiteResults:
             return _from_parquet(path)
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["schema"] != SCHEMA:
-            raise ValueError(f"its schema is {content['schema']}, and not {SCHEMA}")
+            raise ValueError(f"its schema is {content['schema']}, not {SCHEMA}")
         return SuiteResults(content["settings"], content["runs"])
     except OSError as error:
         raise UsageError(f"{path} cannot be read", error.strerror or str(error)) from error
@@ -123,7 +123,7 @@ def _from_parquet(path: Path) -> SuiteResults:
     except polars.exceptions.PolarsError as error:
         raise ValueError(str(error)) from error
     if metadata.get("schema") != SCHEMA:
-        raise ValueError("it names no schema of ompass")
+        raise ValueError("it has no ompass schema")
     runs = [
         {**row, **{name: None if row[name] is None else json.loads(row[name]) for name in _NESTED}}
         for row in rows

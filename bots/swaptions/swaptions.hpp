@@ -13,7 +13,7 @@
 // Sources: Heath, Jarrow, Morton, "Bond pricing and the term structure of interest rates" (Econometrica 1992);
 // Glasserman, "Monte Carlo methods in financial engineering" (2004), section 3.6, for the grid and its drift; Bienia,
 // Kumar, Singh, Li, "The PARSEC benchmark suite" (PACT 2008), for the benchmark, and Contreras and Martonosi (IISWC
-// 2008) for its tasks, 120,000 of 25,000 cycles, blocks of paths. The tasks are in swaptions_tasks.hpp.
+// 2008) for its tasks: 120,000 blocks of paths, of 25,000 cycles each. The tasks are in swaptions_tasks.hpp.
 #pragma once
 
 #include <array>

@@ -6,7 +6,7 @@
 //
 // Sources: Rogers, Carlisle, Reppy, Hendren, "Supporting dynamic data structures on distributed-memory machines"
 // (TOPLAS 1995), for the benchmark (Olden); Contreras and Martonosi, "Characterizing and improving the performance of
-// Intel Threading Building Blocks" (IISWC 2008), for its tasks, 12,290 of them. The tasks are in treeadd_tasks.hpp.
+// Intel Threading Building Blocks" (IISWC 2008), for its 12,290 tasks. The tasks are in treeadd_tasks.hpp.
 #pragma once
 
 #include <cstddef>

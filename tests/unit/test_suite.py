@@ -227,9 +227,9 @@ def test_one_process_at_a_time_holds_a_journal(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("other", "named"),
     [
-        ({"threads": (1, 4)}, "another threads"),
-        ({"rounds": 9, "input_class": "test"}, "another input_class, rounds"),
-        ({"environ": {"OMP_PROC_BIND": "true"}}, "another environment"),
+        ({"threads": (1, 4)}, r"other settings \(threads\)"),
+        ({"rounds": 9, "input_class": "test"}, r"other settings \(input_class, rounds\)"),
+        ({"environ": {"OMP_PROC_BIND": "true"}}, r"other settings \(environment\)"),
     ],
 )
 def test_a_journal_of_another_configuration_is_refused(
