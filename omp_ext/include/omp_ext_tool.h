@@ -24,8 +24,8 @@ extern "C" {
 #define OMP_EXT_FOUND 0   /* normally */
 #define OMP_EXT_RESCUED 1 /* in another domain, because the program would have hung */
 
-/* Flag in `how` of a light task and in the kind of a wait that ends: the thread did nothing since the previous reported
-   event. In the kind of a wait that begins: a task begins at once. */
+/* Flag in `how` of a light task and in the kind of a wait that ends: the thread has done nothing since the previous
+   reported event. In the kind of a wait that begins: a task begins at once. */
 #define OMP_EXT_AT_ONCE 256
 /* Flag in `how` of a light task: its creator, which waits for it, took it from its own queue. */
 #define OMP_EXT_AT_HAND 512

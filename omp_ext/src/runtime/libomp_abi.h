@@ -67,7 +67,7 @@ struct BlockAffinity {
 
 using Routine = int32_t (*)(int32_t, void *);
 
-// A hooked function. The section of all hooks is an array, so they are aligned to their size.
+// A hooked function. All hooks form an array in a section of their own, so they are aligned to their size.
 struct alignas(64) Hook {
     const char *name;
     void **target; // jump target of the exported function

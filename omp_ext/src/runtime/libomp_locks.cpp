@@ -208,7 +208,7 @@ OMP_EXT_HOOK(void, GOMP_critical_name_end, (void **name), (name)) {
     leave(name);
 }
 
-// Hooks of the functions for C, and of those with an underscore for Fortran.
+// Defines the hooks of the functions of a lock. `suffix`: empty for C, an underscore for Fortran.
 #define OMP_EXT_LOCK_HOOKS(kind, suffix, nests)                                                                        \
     OMP_EXT_HOOK(void, omp_set_##kind##suffix, (void *lock), (lock)) {                                                 \
         enter(lock, nests);                                                                                            \

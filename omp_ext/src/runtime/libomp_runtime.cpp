@@ -315,7 +315,7 @@ void adopt_noted_tasks() {
     if ((now & kMayCome) || (is_known_root && now != kNoted) || omp_get_level() != 0) return;
     if (!std::exchange(is_known_root, true) && has_root.exchange(true, std::memory_order_relaxed))
         tasks.fetch_or(kSeveralRoots, std::memory_order_relaxed);
-    int noted = kNoted; // fails if another root may be in a region
+    int noted = kNoted; // the exchange fails if another root may be in a region
     tasks.compare_exchange_strong(noted, kMayCome, std::memory_order_relaxed);
 }
 

@@ -90,7 +90,7 @@ struct DependenceTable {
 namespace {
 
 constexpr uint32_t kLeastBits = 4;
-constexpr uint32_t kMuchRoom = 256; // places of a table that is worth shrinking
+constexpr uint32_t kMuchRoom = 256; // a table with more places is worth shrinking
 constexpr size_t kTableLines = (sizeof(DependenceTable) + BlockPool::kLine - 1) / BlockPool::kLine;
 
 Accesses *make_places(BlockPool &blocks, uint32_t bits) {

@@ -55,8 +55,8 @@ inline bool begin_base_task(Worker &worker) {
 }
 void end_base_task(Worker &worker);
 
-// A wait. Gives the implicit task a base task if it needs one now, and ends one that begin_base_task() made during the
-// wait, because the program may enter strict mode at any time.
+// The scope of a wait. Gives the implicit task a base task if it needs one now. At the end of the wait, also ends a
+// base task that was made during the wait, because the program may enter strict mode at any time.
 class BaseTaskScope {
 public:
     explicit BaseTaskScope(Worker &worker)

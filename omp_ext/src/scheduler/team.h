@@ -62,7 +62,7 @@ struct Pace {
     uint32_t n_short_batches = 0; // batches of short tasks since tasks last took unexpectedly long
     int64_t recent_ns = 0, n_recent = 0; // time and number of the last tasks run at once
     long n_preemptions = 0; // times that the thread had lost its processor at the last check
-    uint32_t n_foreign = 0, n_short_foreign = 0; // tasks of other creators run; the last samples that were short
+    uint32_t n_foreign = 0, n_short_foreign = 0; // tasks of other creators run; short samples in a row
 };
 
 // A worker's place in its team. Written by its thread when a region begins, read by all threads.
