@@ -58,8 +58,8 @@ void for_domain_parts(std::size_t first, std::size_t n, const DomainRange &domai
 }
 
 // Calls visit(owns) on every thread of a team, for first touch without tasks. owns(domain) is true if this thread
-// should touch the memory of that domain. Exactly one thread owns each domain: one of the domain's
-// threads or, if it has none, thread 0.
+// should touch the memory of that domain. Exactly one thread owns each domain: one of the domain's threads or, if it
+// has none, thread 0.
 template <class Visit>
 void on_domains(int n_threads, const Visit &visit) {
     std::vector<int> owners(static_cast<std::size_t>(omp_get_num_locality_domains()), 0);

@@ -41,8 +41,9 @@ std::size_t search_component_serial(const Graph &graph, const Components &compon
     return n_reached;
 }
 
-// Labels all nodes; none has a label before. Calls `search` with a start node, the component's number and the number of
-// nodes reached before the search. `search` returns the number reached after it. Returns the number of components.
+// Labels all nodes, none of which may have a label yet. Calls `search` with a start node, the component's number and
+// the number of nodes reached before the search. `search` returns the number reached after it. Returns the number of
+// components.
 template <class Search>
 std::uint32_t for_each_component(const Graph &graph, const Components &components, const Search &search) {
     std::uint32_t n_components = 0;

@@ -36,7 +36,7 @@ struct Complex {
 };
 
 inline constexpr std::size_t kRadix = 8;
-inline constexpr std::size_t kFftLeaf = 1024; // numbers up to which Stockham's iteration takes over
+inline constexpr std::size_t kFftLeaf = 1024; // longest transform by Stockham's iteration alone
 
 // Returns the transform of four numbers.
 constexpr std::array<Complex, 4> transform_4(Complex a, Complex b, Complex c, Complex d) {

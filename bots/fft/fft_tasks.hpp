@@ -12,7 +12,7 @@
 
 namespace bots {
 
-// Returns the cut of the loops over columns. `grain`: numbers up to which a transform is below the cut-off.
+// Returns the cut of the loops over columns. `grain`: transforms of up to this size are below the cut-off.
 constexpr RangeCut column_cut(std::size_t grain) { return {128, static_cast<std::int64_t>(grain / kRadix)}; }
 
 template <TaskKind kKind>

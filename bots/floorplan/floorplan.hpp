@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The floorplan of the least area. Cells, each in one of several shapes, are placed one after the other so that each
 // touches its owner and overlaps no cell. The program minimizes the area of the rectangle around all cells by branch
-// and bound: it cuts a partial plan whose rectangle is no smaller than that of the best plan.
+// and bound: it prunes a partial plan whose rectangle is no smaller than the best plan's.
 //
 //   work  exponential in the cells; with more than one thread it depends on when good plans are found
 //   span  Theta(cells * ways to place one)

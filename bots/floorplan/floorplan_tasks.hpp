@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The floorplan search with a task for every place of a cell that is not cut. All threads share the best plan so far.
-// The cuts, and with them the number of tasks, differ from run to run, so every thread counts its own tasks.
+// The floorplan search with a task for every place of a cell that is not pruned. All threads share the best plan so
+// far. The number of pruned places, and so of tasks, differs from run to run. Every thread therefore counts its own
+// tasks.
 #pragma once
 
 #include <atomic>
@@ -14,7 +15,7 @@
 
 namespace bots {
 
-// The best complete plan so far. Every step reads its area with relaxed order; an old value only cuts less.
+// The best complete plan so far. Every step reads its area with relaxed order; an old value only prunes less.
 class alignas(64) SharedBestPlan {
 public:
     std::int64_t area() const { return area_.load(std::memory_order_relaxed); }

@@ -16,8 +16,8 @@
 
 namespace bots {
 
-inline constexpr std::size_t kLeafBodies = 32; // bodies up to which a cell is not divided
-inline constexpr int kMaxTreeDepth = 40; // ends the division when more bodies share one place
+inline constexpr std::size_t kLeafBodies = 32; // cells of up to this many bodies are not divided
+inline constexpr int kMaxTreeDepth = 40; // ends the division if more than kLeafBodies bodies share one place
 
 struct Body {
     Point position;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The 0/1 knapsack problem by branch and bound: a search over the items in the order of decreasing value per weight.
-// Each item gives two branches, with and without it. A branch is cut if filling the remaining capacity at the next
+// Each item gives two branches, with and without it. A branch is pruned if filling the remaining capacity at the next
 // item's value per weight would not beat the best solution so far. The search starts from the greedy solution.
 //
 //   work  O(2^items); with more than one thread it depends on when good solutions are found

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The knapsack search with a task for each of the two branches. All threads share the best value so far. The cuts, and
-// with them the number of tasks, differ from run to run, so every thread counts its own tasks.
+// The knapsack search with a task for each of the two branches. All threads share the best value so far. The number of
+// pruned branches, and so of tasks, differs from run to run. Every thread therefore counts its own tasks.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace bots {
 
-// The best value so far. Any thread writes it, rarely; every step reads it. An old value only cuts less.
+// The best value so far. Any thread writes it, rarely; every step reads it. An old value only prunes less.
 class alignas(64) SharedBest {
 public:
     explicit SharedBest(std::int64_t value) : value_(value) {}

@@ -50,8 +50,9 @@ struct ProductHalves {
     bool independent; // otherwise the second product must follow the first
 };
 
-// Halves the longest side of a product that is larger than a tile; of equal sides, rows before columns before the inner
-// side. This order determines where the halves of each matrix lie: see tile_index in matmul_input.hpp.
+// Halves the longest side of a product that is larger than a tile; among equal sides, prefers rows to columns, and
+// columns to the inner side. This order determines where the halves of each matrix lie: see tile_index in
+// matmul_input.hpp.
 constexpr ProductHalves halve(const Product &product) {
     const auto [a, b, c, rows, columns, inner] = product;
     if (rows >= columns && rows >= inner) {

@@ -15,8 +15,8 @@
 namespace bots {
 
 // Returns the index of tile (row, column) of a matrix of rows x columns tiles. A matrix is stored as the two halves of
-// its longer side; of equal sides, `columns_first` chooses. C and A halve rows first, B columns, so that halve() always
-// cuts a matrix where its layout does.
+// its longer side; if the sides are equal, `columns_first` chooses. C and A halve rows first, B columns, so that
+// halve() always cuts a matrix where its layout does.
 constexpr std::size_t tile_index(std::size_t row, std::size_t column, std::size_t rows, std::size_t columns,
                                  bool columns_first) {
     std::size_t index = 0;

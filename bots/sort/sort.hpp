@@ -25,9 +25,9 @@ namespace bots {
 
 using Element = std::int32_t;
 
-inline constexpr std::size_t kSortLeaf = 2048; // elements up to which quicksort takes over from mergesort
-inline constexpr std::size_t kMergeLeaf = 2048; // elements up to which a merge is not split
-inline constexpr std::ptrdiff_t kInsertion = 20; // elements up to which insertion sort takes over from quicksort
+inline constexpr std::size_t kSortLeaf = 2048; // mergesort leaves up to this many elements to quicksort
+inline constexpr std::size_t kMergeLeaf = 2048; // merges of up to this many elements are not split
+inline constexpr std::ptrdiff_t kInsertion = 20; // quicksort leaves up to this many elements to insertion sort
 
 inline void insertion_sort(Element *first, Element *last) {
     for (Element *next = first; next < last; next++) {
