@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prices swaptions by Monte Carlo simulation. A swaption is the right to enter into an exchange of interest payments.
-// The model is that of Heath, Jarrow and Morton with one factor: on every path the whole curve of forward rates moves
-// from quarter to quarter until the swaption expires.
+// The program uses the one-factor model of Heath, Jarrow and Morton: on every path the whole curve of forward rates
+// moves from quarter to quarter until the swaption expires.
 //
 //   work  Theta(swaptions * paths * quarters to expiry * quarters on the curve)
 //   span  Theta(log(swaptions * paths) + the work of a block of paths)
