@@ -5,7 +5,7 @@ python tests/pictures.py [NAME...]       # writes all pictures, or these, to doc
 python tests/pictures.py --pages FOLDER [NAME...]
 
 The second form writes pictures of whole pages: of programs, of a job, of a sweep and of a comparison, each in
-two widths, light and dark. Look at them after you changed the page.
+two widths, light and dark. Look at them after a change of the page.
 
 Needs the build (release preset), the package and Chromium; --pages needs Open MPI too. Look at each picture
 before you commit it.

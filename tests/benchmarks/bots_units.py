@@ -111,7 +111,7 @@ def main() -> int:
         if unknown or not built:
             raise BenchmarkError(f"there is no {', '.join(unknown) or 'program'} in {arguments.bots}")
         if min(arguments.rounds, arguments.repeat) < 1:
-            raise BenchmarkError("--rounds, --repeat: at least one")
+            raise BenchmarkError("--rounds and --repeat must be at least 1")
         results = measure(arguments.bots, programs, arguments.input_class, arguments.rounds, arguments.repeat)
     except (BenchmarkError, OSError) as error:
         print(f"bots_units: {error}", file=sys.stderr)

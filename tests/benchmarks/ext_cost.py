@@ -10,7 +10,7 @@ Fine tasks are fib and nqueens without a cut-off, placed tasks are placed_tasks.
 program at one of its cut-offs, in its class `test`, repeated until it takes half a second.
 
     tests/benchmarks/ext_cost.py                         # all cases, table
-    tests/benchmarks/ext_cost.py --rounds 15 --json F    # and all of it to a file
+    tests/benchmarks/ext_cost.py --rounds 15 --json F    # more rounds; also writes all figures to F
     tests/benchmarks/ext_cost.py --only fib --threads 2
 """
 
@@ -65,7 +65,7 @@ class Case:
 
 
 def compile_placed(name: str, library: Path, *flags: str) -> str:
-    """Compiles placed_tasks.c with the first compiler that can."""
+    """Compiles placed_tasks.c with the first compiler that can; returns the program."""
     target = BUILD / "benchmarks" / name
     target.parent.mkdir(parents=True, exist_ok=True)
     for compiler in filter(shutil.which, COMPILERS):
@@ -116,8 +116,8 @@ def placed_cases(library: Path) -> Iterator[Case]:
 def program_cases() -> Iterator[Case]:
     """Yields every task program at every cut-off, without the fine cases."""
     for path in sorted((BUILD / "bots").glob("*-tasks")):
-        told = subprocess.run([path, "--describe"], capture_output=True, text=True, check=True).stdout
-        facts = json.loads(told)
+        output = subprocess.run([path, "--describe"], capture_output=True, text=True, check=True).stdout
+        facts = json.loads(output)
         for cutoff in facts["cutoffs"]:
             if (facts["program"], cutoff) in {("fib", "none"), ("nqueens", "none")}:
                 continue

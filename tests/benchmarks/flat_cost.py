@@ -80,7 +80,7 @@ USUAL_WAYS = (STOCK, "extension", "profile", "trace")
 
 
 def compile_program(directory: Path, *flags: str) -> Path:
-    """Compiles flat_cost.c with the first compiler that can."""
+    """Compiles flat_cost.c with the first compiler that can; returns the program."""
     program = directory / ("flat_cost" + "".join(flags))
     for compiler in filter(shutil.which, COMPILERS):
         command = [compiler, "-O2", "-fopenmp", *flags, str(SOURCE), "-o", str(program)]
@@ -146,10 +146,10 @@ def added_ns(nanoseconds: dict[int, float | None]) -> float | None:
 
 
 def judgement(own: dict[int, float | None], stock: dict[int, float | None]) -> str:
-    """Returns flat, as stock, or GROWS.
+    """Returns "flat", "as stock" or "GROWS".
 
-    A growth is unknown if a run failed or timed out. If the stock runtime's growth is unknown, each cost
-    that is not flat is as stock. If only the other growth is unknown, the cost GROWS.
+    A growth is unknown if a run failed or timed out. If the stock runtime's growth is unknown, every cost
+    that is not flat counts as "as stock". If only the other growth is unknown, the cost "GROWS".
     """
     own_growth, stock_growth = growth(own), growth(stock)
     if own_growth is not None and own_growth <= MOST_GROWTH:
@@ -207,7 +207,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--kind", action="append", default=[], help="a kind, or the begin of its name")
+    parser.add_argument("--kind", action="append", default=[], help="a kind, or a prefix of its name")
     parser.add_argument("--way", action="append", default=[], help=f"default: {', '.join(USUAL_WAYS)}")
     parser.add_argument("--rounds", type=int, default=3, help="rounds; the fastest counts (default 3)")
     parser.add_argument(
@@ -226,7 +226,7 @@ def main() -> int:
     known = ways(arguments.tool.resolve(), arguments.extension.resolve())
     names = dict.fromkeys((STOCK, *(arguments.way or USUAL_WAYS)))
     if unknown := [name for name in names if name not in known]:
-        parser.error(f"no way is called {unknown[0]}; there are {', '.join(known)}")
+        parser.error(f"--way: {unknown[0]} is not one of {', '.join(known)}")
     rows: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as scratch:
         with_events, plain = (compile_program(Path(scratch), *flags) for flags in (["-DEVENTS"], []))

@@ -206,7 +206,7 @@ def main() -> int:
         if not all(word.isdecimal() and int(word) > 0 for word in words):
             raise BenchmarkError(f"--threads: {arguments.threads!r} is not a list of whole numbers from 1 on")
         if arguments.rounds < 1:
-            raise BenchmarkError("--rounds: at least one")
+            raise BenchmarkError("--rounds must be at least 1")
         scratch.mkdir(parents=True, exist_ok=True)
         results = []
         chosen = arguments.programs.split(",")

@@ -254,7 +254,7 @@ class Progress:
 
 def parse_arguments() -> argparse.Namespace:
     def names(known: Sequence[str]) -> str:
-        return "comma-separated, of " + ", ".join(known)
+        return "comma-separated, from: " + ", ".join(known)
 
     parser = argparse.ArgumentParser(
         description="Measures the cost of recording, relative to no tool and to an empty tool.",
@@ -301,7 +301,7 @@ def main() -> int:
         if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)*", arguments.threads):
             raise BenchmarkError(f"--threads: {arguments.threads!r} is not a list of whole numbers from 1 on")
         if arguments.repeat < 1:
-            raise BenchmarkError("--repeat: at least one repetition")
+            raise BenchmarkError("--repeat must be at least 1")
         cases = [case for case in CASES if case.name in case_names]
         variants = [variant for variant in VARIANTS if variant.name in variant_names]
         threads = [int(word) for word in arguments.threads.split(",")]

@@ -164,8 +164,8 @@ class Bench:
             )
         if ended.returncode != 0:
             raise BenchmarkError(f"{way.name}, {case.name}: exit {ended.returncode}: {ended.stderr.strip()}")
-        told = json.loads(ended.stdout)
-        return float(told["seconds"]), int(told["tasks"])
+        answer = json.loads(ended.stdout)
+        return float(answer["seconds"]), int(answer["tasks"])
 
     def _environment(self, way: Way, run_directory: Path) -> dict[str, str]:
         settings: dict[str, str] = {}

@@ -57,7 +57,7 @@ def installed(folder: Path) -> Path:
 def cost(words: list[str], environ: dict[str, str], scratch: Path) -> tuple[float, float]:
     """Returns wall and processor seconds of a command.
 
-    Keeps its recordings in a new folder of `scratch`: ext4 creates files slowly soon after it removed some.
+    Keeps its recordings in a new folder of `scratch`: ext4 creates files slowly just after it removed some.
     """
     folder = tempfile.mkdtemp(dir=scratch)
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
@@ -98,7 +98,7 @@ def main() -> None:
         ratio = statistics.median(a[0] / b[0] for a, b in zip(costs, taken["none"], strict=True))
         more = statistics.median(a[1] - b[1] for a, b in zip(costs, taken["none"], strict=True))
         per_rank = f"{1000 * more / arguments.ranks:.0f} ms more per rank"
-        print(f"{name:14} {wall_s:6.2f} s ({ratio:.2f} times)  {cpu_s:6.2f} s of processors, {per_rank}")
+        print(f"{name:14} {wall_s:6.2f} s ({ratio:.2f} times)  {cpu_s:6.2f} s of processor time, {per_rank}")
     shutil.rmtree(scratch)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the computation of reuse distances, on one core and more, against a Fenwick tree and a sample.
+"""Times the exact computation of reuse distances on one thread and several, a Fenwick tree, and sampling.
 
 Each variant runs in a separate process, interleaved with the others, on the same accesses: blocks of 4 KiB
 out of --blocks, drawn uniformly (the hardest order: nothing is in cache), by Zipf's law, or in a loop.

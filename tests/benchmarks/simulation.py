@@ -224,8 +224,8 @@ def cut_off_table(rows: list[CutOff]) -> Iterator[str]:
     points = sum(abs(row.gain(row.measured) - row.gain(row.predicted)) <= 0.15 for row in rows)
     close = sum(row.above <= NEAR for row in rows)
     yield (
-        f"Cut-offs: {steps} of {len(rows)} within a step of the best, {good} of one that is as good; "
-        f"{points} gains within 15 points."
+        f"Cut-offs: {steps} of {len(rows)} within a step of the best depth, {good} within a step "
+        f"of a depth that is as good; {points} gains within 15 points."
     )
     itself = sum(max(row.best_of_halves) - min(row.best_of_halves) <= 1 for row in rows)
     yield f"The best depths of two halves of the rounds are within a step in {itself} of {len(rows)}."

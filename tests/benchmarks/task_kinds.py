@@ -114,8 +114,8 @@ def time_run(program: Path, row: Row, threads: int, settings: dict[str, str]) ->
     )
     if ended.returncode != 0:
         raise BenchmarkError(f"{' '.join(command)}: exit {ended.returncode}: {ended.stderr.strip()}")
-    told = json.loads(ended.stdout)
-    return Run(float(told["seconds"]), processor_seconds() - before, int(told["tasks"]))
+    answer = json.loads(ended.stdout)
+    return Run(float(answer["seconds"]), processor_seconds() - before, int(answer["tasks"]))
 
 
 def measure(

@@ -55,7 +55,7 @@ class Outcome:
 
 
 def ompass(*words: object, statuses: Sequence[int] = (0,)) -> subprocess.CompletedProcess[str]:
-    """Runs the command; RuntimeError if it ends with another status."""
+    """Runs the command. Raises RuntimeError if it ends with another status."""
     command = [sys.executable, "-m", "ompass", *map(str, words)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     if ended.returncode not in statuses:

@@ -90,7 +90,7 @@ def chosen_labels(only: str) -> list[Label]:
     chosen = dict.fromkeys(only.split(",")) if only else {}
     for name in chosen:
         if not any(name in (label.program, label.disease) for label in all_labels()):
-            raise UsageError(name, "no such program or disease", "tests/diseases/labels.csv has them all")
+            raise UsageError(name, "no such program or disease", "see tests/diseases/labels.csv")
     return [label for label in all_labels() if not only or label.program in chosen or label.disease in chosen]
 
 
@@ -104,7 +104,7 @@ def _numbers(text: str) -> list[int]:
 def _compilers(text: str) -> list[str]:
     names = text.split(",")
     if unknown := [name for name in names if name not in COMPILERS]:
-        raise argparse.ArgumentTypeError(f"{unknown[0]}: no such compiler; there are {', '.join(COMPILERS)}")
+        raise argparse.ArgumentTypeError(f"unknown compiler {unknown[0]}; choose from {', '.join(COMPILERS)}")
     return names
 
 

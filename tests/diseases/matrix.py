@@ -116,7 +116,7 @@ def table(judged: Sequence[Judged], title: str) -> str:
         if kind in labels
     ]
     unlabelled = [f"{number} {kind}" for number, kind in enumerate(kinds, 1) if kind not in labels]
-    return "\n".join([*lines, *([f"columns of no label: {', '.join(unlabelled)}"] if unlabelled else [])])
+    return "\n".join([*lines, *([f"columns without a label: {', '.join(unlabelled)}"] if unlabelled else [])])
 
 
 def share_of(judged: Sequence[Judged]) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of the programs: on libgomp alone for the right result, and under `ompass run` on each runtime.
+"""Runs the programs: on libgomp alone, for the right result, and under `ompass run` on each runtime.
 
 Decides whether a run had the same result, was refused, or had another result.
 """
@@ -165,7 +165,7 @@ def _environment(case: Case) -> dict[str, str]:
     }
 
 
-_campaign: Campaign | None = None  # campaign of a process of the pool
+_campaign: Campaign | None = None  # set in the processes of the pool
 
 
 def _begin(campaign: Campaign) -> None:

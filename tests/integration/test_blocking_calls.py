@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls in which the threads of a construct may sleep are found in its code, and named by the finding."""
+"""Checks that findings name the calls in which threads may sleep, found in the code of the construct."""
 
 from __future__ import annotations
 

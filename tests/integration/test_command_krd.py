@@ -119,7 +119,7 @@ def test_runs_without_accesses_say_what_to_do(
 
 
 def by_hand(events: _core.EventTable, kinds: Sequence[str]) -> dict[str, int]:
-    """Computes cold bytes and bins (keys are texts) naively, for each piece between bounds of accesses."""
+    """Computes cold bytes and bins naively, for each piece between bounds of accesses. Keys are strings."""
     import numpy as np
 
     names = np.array(kinds)[np.asarray(events.kind)]

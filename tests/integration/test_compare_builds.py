@@ -202,4 +202,4 @@ def test_the_page_has_the_stacks_and_lines_of_both_builds(workshop: Workshop) ->
         assert 0 in counts, "the machine refuses samples"
     else:
         assert f"steps.c:{line + 2} (tiles)" in stacks[1]
-        assert "(blocks)" not in stacks[1], "the construct is one on both sides"
+        assert "(blocks)" not in stacks[1], "both builds count as one construct"

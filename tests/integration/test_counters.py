@@ -12,8 +12,7 @@ from recorded_run import check_sound
 from toolchains import CompileProgram, Record, RunRecorded, Toolchain
 
 N_TASKS, N_ITERATIONS = 20, 20_000_000
-# As many as the processor of a virtual machine may count at once. The tool leaves out counters that are
-# unknown there.
+# As many counters as a virtual machine may count at once. The tool leaves out those that the machine lacks.
 NAMES = ("PAPI_TOT_INS", "PAPI_TOT_CYC", "PAPI_L1_DCM", "PAPI_L2_DCM", "PAPI_BR_MSP")
 
 

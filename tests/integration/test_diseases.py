@@ -19,7 +19,7 @@ from ompass.reports.content import collect
 
 LABELS = {label.program: label for label in all_labels()}
 CLANG, GCC = "clang-19", "gcc-12-libomp-19"
-# One program for each disease, and one whose serial part has page faults.
+# At most one program for each disease, and one whose serial part has page faults.
 ROBUST = (
     ("fine_tree.c", CLANG), ("coarse_blocks.c", CLANG), ("undeferred_sort.f90", GCC),
     ("producer_reads.c", CLANG),

@@ -50,6 +50,6 @@ def test_findings_without_lines_ask_for_debug_information(
     compile_program: CompileProgram, run_recorded: RunRecorded
 ) -> None:
     bare = run_recorded(compile_program(PROGRAM, flags=["-g0"])).run_dir
-    told = ompass("report", bare, "--format", "gcc")
-    assert told.stdout == ""
-    assert "compile with -g" in told.stderr
+    ended = ompass("report", bare, "--format", "gcc")
+    assert ended.stdout == ""
+    assert "compile with -g" in ended.stderr

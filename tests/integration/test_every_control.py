@@ -306,7 +306,7 @@ def use_all(page: Page, url: str) -> None:
         done |= left
     for kind, types in found.items():
         assert kind in used, f"{kind} was not reached"
-        assert types - UNUSUAL <= used[kind], f"{kind}: no use makes {types - UNUSUAL - used[kind]}"
+        assert types - UNUSUAL <= used[kind], f"{kind}: its use does not cause {types - UNUSUAL - used[kind]}"
 
 
 def problem_of_use(page: Page, kind: str, use: Use) -> str:

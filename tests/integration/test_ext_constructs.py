@@ -263,14 +263,14 @@ def test_a_light_task_that_stepped_aside_has_its_own_settings(
     n_rounds = 5
     finished = run([str(program), before, after, str(n_rounds)], toolchain, settings)
     assert finished.returncode == 0, finished.stdout + finished.stderr
-    said = re.search(r"waits: (\d+) stepped aside", finished.stderr)
-    assert said, finished.stderr
-    assert int(said[1]) >= 2 * n_rounds
-    said = re.search(r"counting_runtime: tasks (\d+)", finished.stderr)
-    assert said, finished.stderr
+    stepped_aside = re.search(r"waits: (\d+) stepped aside", finished.stderr)
+    assert stepped_aside, finished.stderr
+    assert int(stepped_aside[1]) >= 2 * n_rounds
+    counted = re.search(r"counting_runtime: tasks (\d+)", finished.stderr)
+    assert counted, finished.stderr
     n_threads = 2
     if before == after == "0":
-        assert int(said[1]) <= n_threads * n_rounds, "more than one for each implicit task"
+        assert int(counted[1]) <= n_threads * n_rounds, "more than one task of the runtime per implicit task"
 
 
 # A task with a thread's copy of a reduction variable stays on this thread.

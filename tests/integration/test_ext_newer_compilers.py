@@ -2,7 +2,7 @@
 """Tests OpenMP 6.0 tasks under libomp_ext.so. Most programs make the calls of a newer compiler themselves.
 
 clang 23 marks tasks with the clauses `threadset(omp_pool)` and `transparent`. libomp 14 to 20 mistake the
-first mark for the mark of hidden helper tasks, and no libomp up to 23 observes the second.
+first mark for the mark of hidden helper tasks, and libomp up to 23 ignores the second.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ompass import _core
 from recorded_run import OUTSIDE, check_accounts_agree, check_sound
 from toolchains import TOOLCHAINS, Toolchain, compile_source, toolchain_named
 
-# Number of tasks in the program for each clause. It creates transparent tasks in four ways: one of them adds
+# Number of tasks in the program for each clause. The program creates transparent tasks in four ways: one adds
 # a level of tasks, and another is a taskloop of four tasks.
 N_TASKS = {"pool": 2000, "later": 2000, "transparent": 32 + 32 + 40 + 28}
 

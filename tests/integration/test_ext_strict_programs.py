@@ -11,7 +11,7 @@ import bots_programs
 from ext_programs import ext_library
 from toolchains import Toolchain, compile_source
 
-# A description of a machine, because the tests cannot divide fewer than four CPUs into four places.
+# A synthetic machine, because fewer than four CPUs cannot be divided into four places.
 FOUR_PLACES = "synthetic:pack:4 numa:1 l3:1 core:8 pu:1"
 
 

@@ -38,17 +38,17 @@ def test_judge_notices_tasks_and_output_that_are_missing(libompass: Path, tmp_pa
     with pytest.raises(AssertionError, match="status"):
         judge.check_program(case, recorded, replace(recorded, status=1))
     n = recorded.progress.n_started
-    for progress, said in (
+    for progress, reason in (
         (replace(recorded.progress, n_certain=n + 1), "are certain"),
         (replace(recorded.progress, n_started=n - 1), "only"),
         (replace(recorded.progress, n_started=n + 1), "tasks recorded"),
     ):
-        with pytest.raises(AssertionError, match=said):
+        with pytest.raises(AssertionError, match=reason):
             judge.check_recording(case, run_dir, replace(recorded, progress=progress))
 
 
 def test_judge_notices_a_cut_run_that_claims_to_be_complete(libompass: Path, tmp_path: Path) -> None:
-    """A program that kills itself writes the same output without the tool, so the output excuses nothing."""
+    """The judge must not accept such a run because the output is the same with and without the tool."""
     whole, run_dir = case_of("nothing"), tmp_path / "run.ompass"
     recorded = runs.run(whole, tmp_path, "recorded", libompass, environment={"OMPASS_DIR": str(run_dir)})
     for name in ("kill", "killed"):

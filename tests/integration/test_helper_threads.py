@@ -29,7 +29,7 @@ def record_helpers(toolchain: Toolchain, record: Record) -> RecordWithHelpers:
     Skips runtimes without hidden helper threads.
     """
     if "libiomp5" in toolchain.name or toolchain.cc.startswith("gcc"):
-        pytest.skip("Intel's runtime has the team run these tasks; libomp lacks the entry of gcc's")
+        pytest.skip("Intel's team runs these tasks; libomp lacks the function that gcc's code calls")
     return lambda **options: record("kinds/helper_threads.c", toolchain=toolchain, **options).run_dir
 
 

@@ -93,7 +93,7 @@ def build_and_run(way: str, toolchain: Toolchain, folder: Path, environment: Map
     settings = toolchain.run_environment(
         {"OMP_NUM_THREADS": "2", "OMP_EXT_DOMAINS": "2", "OMPASS_SUMMARY": "off", "OMPASS_DIR": "run.ompass"}
     )
-    said = {
+    outputs = {
         program: subprocess.run(
             [folder / program],
             env=settings,
@@ -105,7 +105,7 @@ def build_and_run(way: str, toolchain: Toolchain, folder: Path, environment: Map
         ).stdout
         for program in ("marks", "placed", "recorded")
     }
-    assert said == {"marks": "sum=1225\n", "placed": "sum=1225 held=50\n", "recorded": "sum=1225\n"}
+    assert outputs == {"marks": "sum=1225\n", "placed": "sum=1225 held=50\n", "recorded": "sum=1225\n"}
     assert [path.name for path in folder.glob("*.ompass")] == ["run.ompass"]  # the other two record nothing
     report = json.loads(call("report", folder / "run.ompass", "--json").stdout)
     assert [(kernel["name"], kernel["executions"]) for kernel in report["kernels"]] == [("add", 50)]

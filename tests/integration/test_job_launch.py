@@ -79,7 +79,7 @@ def cpu_s() -> float:
 
 @pytest.mark.slow  # a timed test
 def test_a_further_rank_costs_little_processor_time(environment: dict[str, str], tmp_path: Path) -> None:
-    """Only one rank plans the job. The others took half a second each while they loaded the whole package."""
+    """Only one rank plans the job. If the others loaded the whole package, each would take half a second."""
     require_commands("mpirun")
     costs = []
     for n_ranks in (2, 18):

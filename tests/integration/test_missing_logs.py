@@ -81,7 +81,7 @@ def test_threads_without_a_log_are_counted_and_the_true_reason_is_reported(
     assert f"3 threads among them: {reason}" in shown.stdout and "sound" not in shown.stdout
     if mode == "trace":
         found = re.search(r"lacks (\d+) records", shown.stdout)
-        assert found and int(found[1]) >= profile.n_unlogged_tasks, "each task has a record at least"
+        assert found and int(found[1]) >= profile.n_unlogged_tasks, "each task has at least one record"
         assert f"the trace could not be extended ({reason})" in shown.stdout
     for command in ("info", "report"):
         text = " ".join(shown_by(command, str(run_dir)).stdout.split())

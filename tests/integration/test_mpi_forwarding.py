@@ -169,7 +169,7 @@ def check_states(recording: tuple[ReportContent, str]) -> None:
 
 
 def test_a_call_in_which_the_program_is_killed_is_recorded(recorded: Any) -> None:
-    times = []
+    problems = []
     for mode in ("profile", "trace"):
         done = recorded("states.c", "killed", mode=mode, check=False)
         run = open_run(done.run_dir)
@@ -179,8 +179,8 @@ def test_a_call_in_which_the_program_is_killed_is_recorded(recorded: Any) -> Non
             content = collect(one)
             last = max(content.mpi, key=lambda call: content.location(call.construct).line)
             assert (last.function, last.n_calls) == ("MPI_Barrier", 1)
-        times.append(_core.validate(str(done.run_dir)))
-    assert times == [[], []]
+        problems.append(_core.validate(str(done.run_dir)))
+    assert problems == [[], []]
 
 
 def test_the_report_shows_mpi_calls_and_the_mpi_state(recorded: Any) -> None:
@@ -293,7 +293,7 @@ def test_a_call_costs_little_even_in_programs_with_many_call_sites(
 
 
 @MODES
-def test_the_initialization_of_mpi_is_watched_by_the_clock(recorded: Any, mode: str) -> None:
+def test_times_in_the_initialization_of_mpi_come_from_the_clock(recorded: Any, mode: str) -> None:
     done = recorded("initializes.c", mode=mode)
     found = re.search(r"INIT ns=(\d+) running=(\d+)", done.process.stdout)
     assert found is not None

@@ -52,8 +52,8 @@ def test_thread_sanitizer_names_the_line_that_does_not_wait(
 ) -> None:
     line = 1 + SOURCE.read_text(encoding="utf-8").splitlines().index("    return left + right;")
     # ThreadSanitizer reports a race only in a run in which it occurs.
-    said = (follow("thread", tmp_path, default_toolchain, environment=environment).stderr for _ in range(5))
-    assert any("data race" in each and f"my_program.c:{line}" in each for each in said)
+    texts = (follow("thread", tmp_path, default_toolchain, environment=environment).stderr for _ in range(5))
+    assert any("data race" in each and f"my_program.c:{line}" in each for each in texts)
 
 
 def test_thread_sanitizer_reports_nothing_once_the_program_waits(
@@ -67,7 +67,7 @@ def test_thread_sanitizer_reports_nothing_once_the_program_waits(
 def test_address_sanitizer_finds_data_of_a_creator_that_has_ended(
     tmp_path: Path, default_toolchain: Toolchain, environment: dict[str, str]
 ) -> None:
-    said = (follow("address", tmp_path, default_toolchain, environment=environment).stderr for _ in range(5))
-    assert any("stack-use-after-return" in each for each in said)
+    texts = (follow("address", tmp_path, default_toolchain, environment=environment).stderr for _ in range(5))
+    assert any("stack-use-after-return" in each for each in texts)
     ended = follow("address", tmp_path, default_toolchain, "-DMENDED", environment=environment)
     assert (ended.returncode, ended.stdout) == (0, "4096\n"), ended.stderr

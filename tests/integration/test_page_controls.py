@@ -371,7 +371,7 @@ def test_sampled_stacks_open_by_click_and_by_keys(browser: Browser, tmp_path: Pa
     flame.locator("button", has_text="All").click()
     assert flame.locator(".group", has_text="main; x").count() == 1
     flame.locator(".group").first.focus()
-    # To the first owner, to the second, and opens that one.
+    # Moves to the first owner, then to the second, and opens it.
     for key in ("ArrowDown", "ArrowRight", "Enter"):
         visit.page.keyboard.press(key)
     assert flame.locator(".group", has_text="main; x").count() == 0

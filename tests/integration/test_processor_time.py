@@ -151,11 +151,11 @@ def test_a_clock_replaces_records_that_are_too_frequent(record: Record) -> None:
     )
     switches = re.findall(r"switches=(\d+) ns=(\d+)", recorded.process.stdout)
     # If other programs run, a thread that yields is off-CPU for milliseconds, so switches are rare.
-    is_thick = min(int(n) * 1e9 / int(ns) for n, ns in switches) > 20_000
+    is_frequent = min(int(n) * 1e9 / int(ns) for n, ns in switches) > 20_000
     profile = check_sound(recorded.run_dir)
     recorded_ns = sum(thread.last_ns - thread.first_ns for thread in profile.threads)
     by_clock_ns = sum(thread.by_clock_ns for thread in profile.threads)
-    assert (recorded_ns / 2 if is_thick else 0) <= by_clock_ns < recorded_ns
+    assert (recorded_ns / 2 if is_frequent else 0) <= by_clock_ns < recorded_ns
     report = report_of(recorded.run_dir)
     check_sums(report)
     known = running_ns_by_tid(recorded.process.stdout)
@@ -169,7 +169,7 @@ def test_a_clock_replaces_records_that_are_too_frequent(record: Record) -> None:
     assert report["work_cpu"]["blocked_ns"] < 0.1 * report["work_ns"]
     check_accounts_agree(profile, _core.replay_trace(str(recorded.run_dir)))
     # A sample costs as much as a record of a switch, so sampling stops when these records stop.
-    if is_thick:
+    if is_frequent:
         assert report["samples"]["samples"] < 0.5 * report["work_cpu"]["running_ns"] / 10_000_000
 
 

@@ -208,8 +208,8 @@ def test_the_tool_reports_once_that_it_cannot_sample_loads_and_samples_time(reco
     if any(thread.period for thread in read_samples(recorded.run_dir).threads):
         assert ompass("latency", str(recorded.run_dir)).returncode == 0
         return
-    said = [line for line in recorded.process.stderr.splitlines() if "samples of loads" in line]
-    assert len(said) == 1 and said[0].endswith("Sampling processor time instead.")
+    lines = [line for line in recorded.process.stderr.splitlines() if "samples of loads" in line]
+    assert len(lines) == 1 and lines[0].endswith("Sampling processor time instead.")
     samples = report_of(recorded.run_dir)["samples"]
     assert samples["loads_refusal"].startswith("Loads were not sampled: ")
     assert (samples["frequency_hz"], samples["samples"] > 0) == (100, True)
@@ -251,7 +251,7 @@ def test_a_long_serial_part_is_sampled_to_its_end(record: Record) -> None:
 def test_a_thread_without_events_in_a_pause_has_no_samples_of_the_pause(
     record: Record,
 ) -> None:
-    # The clock of the samples has no pauses, and the thread learns of the pause only after it. Its ring has
+    # The clock of the samples has no pauses, and the thread notices the pause only after it. Its ring has
     # room for some 100 samples.
     recorded = record("samples/paused.c", environment={"OMPASS_SAMPLE": "120"})
     check_sound(recorded.run_dir)

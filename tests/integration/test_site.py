@@ -35,7 +35,7 @@ PATHS = {
     ),
     "How do I fail a pull request that is slower?": (("check.html",), "ompass check"),
     "Which options does ompass scale have?": (("commands.html", "commands.html#ompass-scale"), "--threads"),
-    "Which fields has the JSON of a report?": (("report-schema.html",), "constructs"),
+    "Which fields does the JSON of a report have?": (("report-schema.html",), "constructs"),
     "Which exit code means a damaged run?": (("usage.html", "usage.html#exit-codes"), "damaged"),
     "What may change in the next version?": (("versions.html", "versions.html#what-is-stable"), "JSON"),
 }

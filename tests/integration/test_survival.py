@@ -64,7 +64,7 @@ def kill_at_random_moment(
     try:
         give_up_s = time.monotonic() + 30
         while not progress.exists() or sum(published(progress)) == 0:
-            assert process.poll() is None and time.monotonic() < give_up_s, "the program did not get to work"
+            assert process.poll() is None and time.monotonic() < give_up_s, "the program ran no task"
             time.sleep(0.001)
         time.sleep(random.Random(seed).uniform(0, 0.2))
     finally:
@@ -372,7 +372,7 @@ def check_reported_once_and_readable(
         assert profile.incomplete_reasons and lines, "tasks are missing, and no line reports it"
     if mode == "trace" and too_small_for_a_trace:
         assert lines, "the trace does not fit, and no line reports it"
-        assert profile.mode == "trace", "what was asked for"
+        assert profile.mode == "trace", "the requested mode"
         with contextlib.suppress(_core.LogError):  # there may be no room for a single event
             replay = _core.replay_trace(str(run_dir))
             assert not replay.complete and replay.incomplete_reasons

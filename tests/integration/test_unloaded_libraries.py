@@ -2,7 +2,7 @@
 """Plugins loaded one after another at the same address: each has its own constructs with all their counts.
 
 The programs are tests/programs/plugins/*.cpp. The host fails if more than a quarter of the plugins are mapped
-elsewhere than the preceding one.
+at another address than the plugin before.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HOST, PLUGIN = "plugins/host.cpp", "plugins/plugin.cpp"
 TASKS = {"first": 60, "other": 100}  # deferred tasks; each plugin also creates as many undeferred ones
 ROUNDS = 3
 
-# Ways to load the tool. In those of IN_FRONT, the program's calls of dlclose reach the tool.
+# Ways to load the tool. With those in IN_FRONT, the tool sees the program's calls of dlclose.
 IN_FRONT = ("preload", "extension-tool")
 LOADINGS = ("tool", *IN_FRONT)
 

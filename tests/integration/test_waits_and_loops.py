@@ -244,7 +244,7 @@ def check_fortran_loops(seen: Reported) -> None:
 
 
 @MODES
-def test_a_wait_for_a_lock_that_never_ends_is_no_work(
+def test_a_wait_for_a_lock_that_never_ends_is_not_work(
     mode: str, compile_program: CompileProgram, libompass: Path, default_toolchain: Toolchain, tmp_path: Path
 ) -> None:
     program = compile_program("waits/held_lock.c", default_toolchain)

@@ -32,7 +32,7 @@ _CCACHE = {
     "CMAKE_CXX_COMPILER_LAUNCHER": "ccache",
     "CC": "gcc",
     "CXX": "g++",
-    # As the builds of ./run test do; other options would need other object files.
+    # The option of ./run test. With other options, ccache would not find the object files of its builds.
     "SKBUILD_CMAKE_DEFINE": "OMPASS_WERROR=ON",
 }
 

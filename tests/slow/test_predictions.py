@@ -42,7 +42,7 @@ def least_late(rounds: list[tuple[int, int]]) -> int:
     return min(time for _, time in sorted(rounds)[:BEST])
 
 
-def told(output: str) -> tuple[int, int]:
+def printed_times(output: str) -> tuple[int, int]:
     """Returns the lateness and the wall time that the program prints, in ns."""
     match = re.search(r"WALL ns=(\d+) late=(\d+)", output)
     assert match
@@ -61,7 +61,7 @@ def wall_ns(program: Path, runs: Mapping[str, tuple[int, Shape]]) -> dict[str, i
                 text=True,
                 check=True,
             )
-            found[name].append(told(done.stdout))
+            found[name].append(printed_times(done.stdout))
     return {name: least_late(rounds) for name, rounds in found.items()}
 
 
@@ -72,7 +72,8 @@ def traces(
     found = []
     for _ in range(ROUNDS):
         run = run_recorded(program, toolchain, *arguments, mode="trace", threads=threads, preload=True)
-        found.append((told(run.process.stdout)[0], run.run_dir, read_task_program(run.run_dir)))
+        late_ns, _ = printed_times(run.process.stdout)
+        found.append((late_ns, run.run_dir, read_task_program(run.run_dir)))
     return sorted(found, key=lambda one: one[0])[:BEST]
 
 

@@ -77,7 +77,7 @@ def run(
     environment: Mapping[str, str] | None = None,
     timeout_s: float = 120.0,
 ) -> Answer:
-    """Runs a version and returns its answer; AssertionError if it fails or does not verify."""
+    """Runs a version and returns its answer. Raises AssertionError if it fails or does not verify."""
     words = ["--class", input_class, "--json", *kind.options(), *options]
     if kind.cutoff is not None:
         words += ["--threads", str(threads)]
@@ -85,12 +85,12 @@ def run(
     ended = subprocess.run(
         [program, *words], env=made, capture_output=True, text=True, timeout=timeout_s, check=False
     )
-    said = f"{program.name} {' '.join(words)}: {ended.stdout}{ended.stderr}"
-    assert ended.returncode == 0, f"{said} (ended with {ended.returncode})"
+    context = f"{program.name} {' '.join(words)}: {ended.stdout}{ended.stderr}"
+    assert ended.returncode == 0, f"{context} (ended with {ended.returncode})"
     answer: Answer = json.loads(ended.stdout)
-    assert answer["verified"] is True, said
+    assert answer["verified"] is True, context
     asked = {"threads": threads if kind.cutoff is not None else 1, "cutoff": kind.cutoff, "tied": kind.tied}
-    assert {name: answer[name] for name in asked} == asked, said
+    assert {name: answer[name] for name in asked} == asked, context
     return answer
 
 
@@ -102,9 +102,9 @@ def verify(
     timeout_s: float = 170.0,
     environment: Mapping[str, str] | None = None,
 ) -> list[Answer]:
-    """Runs a version with every kind of tasks at each number of threads; AssertionError if one fails.
+    """Runs a version with every kind of tasks at each number of threads; a serial version only once.
 
-    A serial version is run once.
+    Raises AssertionError if a run fails.
     """
     words = ["--class", input_class, "--json", *options]
     wanted: set[tuple[int, str | None, bool | None]] = {(1, None, None)}

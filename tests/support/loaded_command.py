@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the command `ompass` in forks of a process that has loaded its modules, because loading takes 0.3 s.
 
-Each process of the tests starts one such server, which ends with it. The server runs no threads, so its forks
-are safe. Unlike a new process, a fork has loaded modules, and the server's interpreter settings and loader
-variables. `works_like_a_new_process` excludes environments where these matter.
+Each process of the tests starts one such server, which ends when that process ends. The server runs no
+threads, so its forks are safe. Unlike a new process, a fork has loaded modules, and the server's interpreter
+settings and loader variables. `works_like_a_new_process` excludes environments where these matter.
 """
 
 from __future__ import annotations

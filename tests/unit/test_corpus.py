@@ -86,7 +86,7 @@ def test_confusions_are_in_the_matrix_and_below_it() -> None:
     some = [judged(SICK, "short_regions"), judged(SICK, "imbalance"), judged(SICK, "imbalance")]
     lines = table(some, "2 threads, quiet").splitlines()
     assert lines[2].split() == ["short_regions", "1", "1", "2"]
-    assert lines[3] == "columns of no label: 2 imbalance"
+    assert lines[3] == "columns without a label: 2 imbalance"
     assert misses(some) == ["short_regions.c (short_regions), cc, 2 threads, quiet: imbalance x 2"]
     assert [run["right"] for run in as_values(some)["runs"]] == [True, False, False]
 

@@ -173,7 +173,7 @@ PICTURES: Final = (
         "Simulated cut-offs",
         "speed with each cut-off on 1 to 32 cores",
         "Simulated",
-        "Both axes are logarithmic. The inputs are those of the figure of cut-offs. "
+        "Both axes are logarithmic. The inputs are the same as in the figure of cut-offs. "
         "Points are missing where the simulation refuses a recording as too uncertain.",
         _predicted,
     ),
@@ -198,8 +198,8 @@ PICTURES: Final = (
         "Runtimes",
         "speed-up on two threads over the serial version, by runtime",
         "Measured here",
-        "The serial version is the one by clang. libgomp runs the programs by gcc. floorplan on two threads "
-        "finds a good plan earlier, and visits fewer.",
+        "clang builds the serial version, and gcc the programs that libgomp runs. On two threads, floorplan "
+        "finds a good plan earlier, and visits fewer plans.",
         _runtimes,
     ),
     Picture(
@@ -215,7 +215,7 @@ PICTURES: Final = (
         "Olivier et al., Fig. 1",
         "speed-up by number of cores",
         "Simulated",
-        "Over the work of the simulated run on one core. There is no work time inflation.",
+        "The speed-up over the work of the simulated run on one core. There is no work time inflation.",
         _speedups,
     ),
 )

@@ -29,14 +29,13 @@ fifth* are ours, set before the first results.
 """
 
 _METHOD = """
-The programs are those of `bots/`, written from their descriptions, on clang's libomp, gcc's libgomp and
+The programs of `bots/`, written from their descriptions, ran on clang's libomp, gcc's libgomp and
 the extension with its default policy, all with 1 and 2 threads. The cut-off is `none`, `if`, `final` or
 `manual`. LLVM's runtime aborts on untied tasks with a false if clause, so these are not combined. Each of
 {rounds} rounds runs all variants of a program in random order, each with 3 to 20 repeats. The time of a
 variant is its shortest. Other programs used both processors during the measurement. In the median
 program, the shortest times of two rounds differ by a factor of {error:.2f} on one thread, and
-{error_2:.2f} on two. The shortest time replaced the median of the rounds' ratios after first results,
-which were too uneven.
+{error_2:.2f} on two. First results used the median of the rounds' ratios, which varied too much.
 
 For 4 to 32 cores, a program was recorded on one thread of libomp. The recording with the least work of
 {recorded} was simulated by `ompass simulate --machine-file {machine} --policy libomp --untraced`, the

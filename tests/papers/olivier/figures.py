@@ -246,7 +246,7 @@ PICTURES: Final = (
         "Figs. 11 and 13",
         "speed-up",
         "Simulated",
-        "Over the sequential equivalent time, the work on one thread.",
+        "The speed-up over the sequential equivalent time, which is the work on one thread.",
         _speedups,
     ),
     Picture(
@@ -294,7 +294,7 @@ PICTURES: Final = (
         "one step of Health, coloured by the home of the data",
         "(a) and (b) simulated on 32 threads, (c) recorded here",
         "Leaf tasks of step 20. (a) and (b) show the eight threads of socket 0; both have spread pages. "
-        "(c) is the recording itself: four threads in four domains, which share two processors: its time "
+        "(c) is the recording itself, of four threads in four domains, which share two processors. Its time "
         "axis is longer, and long boxes contain interruptions. The simulator cannot record strict schedules.",
         _schedules,
     ),

@@ -56,8 +56,8 @@ def _in_l3(program: Program, *schedulers: Scheduler) -> Callable[[Values], Numbe
 
 
 _BY_CHANCE: Final = (
-    "Under both a subtree or band is processed in any socket, at random, and its data are in the L3 of the "
-    "socket of the step before, one in four. The share of blocks found in the L3 is"
+    "Under both, a random socket processes a subtree or band. Its data are in the L3 of the socket that "
+    "processed it in the step before: the same socket once in four. The share of blocks found in the L3 is"
 )
 
 
@@ -225,9 +225,8 @@ def _latency_claims() -> Iterator[Claim]:
     for program in LOCAL:
         yield Claim(
             name=f"order-{program.name}",
-            sentence=f"Of the parallel executions of {program.name.capitalize()}, strict completes most "
-            f"accesses "
-            "within 256 cycles, then a queue per socket, then Intel's",
+            sentence=f"Among the parallel executions of {program.name.capitalize()}, strict completes most "
+            "accesses within 256 cycles, then a queue per socket, then Intel's",
             place="Fig. 14" if program is HEALTH else "Fig. 16",
             theirs=FIGURE_ONLY,
             picture="latencies",
@@ -264,7 +263,7 @@ def _latency_claims() -> Iterator[Claim]:
     )
     yield Claim(
         name="health-sequential-latency",
-        sentence="In the sequential Health most of the latency is in the own memory",
+        sentence="In the sequential Health most of the latency is in the memory of the own socket",
         place="Fig. 15",
         theirs="the vast majority",
         picture="contributions",
@@ -285,7 +284,7 @@ def _latency_claims() -> Iterator[Claim]:
     )
     yield Claim(
         name="health-l3-forty",
-        sentence="It contributes less than half",
+        sentence="The L3 contributes less than half of this latency",
         place="Fig. 15",
         theirs="about 40%",
         picture="contributions",
@@ -335,7 +334,7 @@ def _latency_claims() -> Iterator[Claim]:
         show=lambda share: f"{share:.2%}",
         cause=(
             "A sequential execution in the model has no remote access at all, so all its blocks are found "
-            "within 256 cycles. The paper's has some, by the system, and loads that wait longer."
+            "within 256 cycles. The paper's has some, caused by the system, and loads that wait longer."
         ),
     )
     yield Claim(
@@ -362,7 +361,7 @@ def _latency_claims() -> Iterator[Claim]:
     )
     yield Claim(
         name="heat-lower-latencies",
-        sentence="They are significantly lower than with the oblivious schedulers, by a tenth or more",
+        sentence="These latencies are significantly lower than with oblivious schedulers, by a tenth or more",
         place="Fig. 16",
         theirs="significantly lower",
         picture="latencies",
@@ -406,7 +405,7 @@ def _program_claims() -> Iterator[Claim]:
         show=ratio_text,
         cause=(
             "Our version with locality sorts and merges inside a socket up to the last two merges, so that "
-            "less data cross between sockets, over those of Intel's scheduler:"
+            "less data cross between sockets. Their ratio to the data under Intel's scheduler is"
         ),
         evidence=lambda values: {
             "strict": numbers.traffic_bytes(values, plan.SORT, STRICT, ALL)
@@ -417,8 +416,7 @@ def _program_claims() -> Iterator[Claim]:
         yield Claim(
             name=f"inflation-{program.name}",
             sentence=f"{program.name.capitalize()} has non-negligible work time inflation on 32 threads "
-            f"under "
-            "Intel's scheduler, more than 5%",
+            "under Intel's scheduler, more than 5%",
             place="Fig. 2",
             theirs="non-negligible in all programs except Alignment",
             picture="others",

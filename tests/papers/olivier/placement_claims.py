@@ -127,7 +127,7 @@ def _schedule_claims() -> Iterator[Claim]:
         sentence="Under non-strict scheduling more tasks run at home in the first half of a step than in the "
         "second",
         place="Fig. 18(b)",
-        theirs="steals from just more than half way on",
+        theirs="steals from just beyond half way on",
         picture="schedules",
         ours=lambda values: dict(
             zip(
@@ -164,7 +164,7 @@ def _schedule_claims() -> Iterator[Claim]:
     )
     yield Claim(
         name="local-faster-oblivious",
-        sentence="So it does under oblivious scheduling",
+        sentence="The same holds under oblivious scheduling",
         place="Fig. 18(a)",
         theirs="smaller boxes",
         picture="schedules",
@@ -228,7 +228,7 @@ def _too_uneven(values: Values, program: Program, least: float) -> str:
         return ""
     return (
         "Other programs used the processors: the two shortest times of a version differ by a ratio of "
-        f"{error:.2f}, which is more than this claim. On idle processors the command checks it."
+        f"{error:.2f}, which is more than this claim. On idle processors the command checks this claim."
     )
 
 

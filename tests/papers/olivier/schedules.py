@@ -23,7 +23,7 @@ from papers.olivier.plan import HEALTH, MACHINE, N_DOMAINS, Scheduler
 from papers.recordings import calmest_trace, trace_folder
 
 N_SHOWN: Final = 8
-"""Threads in the figure: those of one socket of 32 threads."""
+"""Threads in the figure: the threads of one socket, if the team has 32."""
 _LEAF: Final = "simulate_subtree"
 _SHOWN_STEP: Final = 20
 

@@ -218,7 +218,7 @@ PICTURES: Final = (
         "Fig. 2",
         "scalability and overheads of the fast multipole method",
         "Simulated",
-        "As the figure before. Ours is the whole method, the paper's the traversal of the tree.",
+        "As in the figure before. Ours covers the whole method, the paper's only the traversal of the tree.",
         partial(_scaling, plan.FMM),
     ),
     Picture(
@@ -235,7 +235,7 @@ PICTURES: Final = (
         "Fig. 5",
         "kernel reuse distances of the fast multipole method",
         "Simulated",
-        "As the figure before.",
+        "As in the figure before.",
         partial(_distances, plan.FMM),
     ),
     Picture(
@@ -271,8 +271,8 @@ PICTURES: Final = (
         "Sections II and III",
         "cost of tasks and of recording on one thread",
         "Measured here",
-        "The shortest time with tasks, on each runtime, divided by the serial program's; and the "
-        "shortest time with a trace, on libomp, divided by that without. Inputs take some milliseconds.",
+        "The shortest time with tasks, on each runtime, divided by the serial program's; and the shortest "
+        "time with a trace, on libomp, divided by the time without one. Inputs take some milliseconds.",
         _measured,
     ),
     Picture(

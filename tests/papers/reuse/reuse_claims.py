@@ -21,8 +21,8 @@ FAR: Final = 32 * MB
 _SHOWN: Final = {MTH: "MTH", NESTED: "TBB", CORE: "QTH/Core", SHARED: "QTH/Socket"}
 
 _RANDOM: Final = (
-    "Work-first and a queue per core differ by little more than two simulations of one of them that choose "
-    "other victims."
+    "Work-first and a queue per core differ by little more than two simulations of one of them with "
+    "different victims."
 )
 _FEW_FAR: Final = (
     "The data of our quick input of fmm have 50 MB, little more than two last caches of 18 MB, so that few "
@@ -118,7 +118,7 @@ def _compared(
         ),
         holds=holds,
         show=figure.show,
-        cause=cause or f"{_RANDOM} Work-first with other seeds,",
+        cause=cause or f"{_RANDOM} Work-first with other seeds has",
         evidence=None if cause else lambda values: _range(figure.of(values, program, MTH, cores)),
     )
 
@@ -345,7 +345,7 @@ def _few_far() -> Claim:
         cause=(
             "Larger kernels access the same data less often, so that far accesses are a larger share. Ours "
             "multiply 48 x 48 elements, 636,056 times. The paper has about 1,000,000 kernels, which are 41 x "
-            "41 elements. Of our accesses, these are cold:"
+            "41 elements. Our share of cold accesses is"
         ),
         evidence=lambda values: _by_policy(
             POLICIES, lambda policy: share(values, MATMUL, policy, 12, "cold")
@@ -372,7 +372,7 @@ def _misses_follow() -> Claim:
         holds=lambda found: found[0] >= 0.9,
         show=lambda number: f"{number:.3f}",
         cause=(
-            "Only the largest differences, of a queue per socket to the others, are in both numbers. The "
+            "Both numbers show only the largest differences, between a queue per socket and the others. The "
             "modelled caches also have invalidations, sets, and accesses that overlap in time."
         ),
     )

@@ -35,7 +35,7 @@ BACK_OFF: Final = 1000
 OTHER_BACK_OFFS: Final = (ATTEMPT, 5000)
 """The same without a pause, and with a long one."""
 _STEAL_CYCLES: Final = {"bitcounter": 560}
-"""Cycles of a successful steal on any number of cores (V.A.2). The machine file has those of treeadd."""
+"""Cycles of a successful steal on any number of cores (V.A.2). The machine file has treeadd's."""
 DEPTHS: Final = (11, 21)
 """Levels of treeadd that create tasks: 4,094 and 4,194,302 tasks. The paper compares 6,000 and 6,000,000."""
 

@@ -155,7 +155,7 @@ def _policies() -> Iterator[Claim]:
         },
         holds=all_positive,
         show=lambda share: f"{100 * share:+.1f} points",
-        cause="The policies choose other orders of the longest tasks.",
+        cause="The policies run the longest tasks in different orders.",
     )
     yield Claim(
         name="more-cores-more-gain",
@@ -171,8 +171,8 @@ def _policies() -> Iterator[Claim]:
         holds=lambda found: found[0] < found[1] and found[2] < found[3],
         show=gain,
         cause=(
-            "On 32 cores a loop of bitcounter or matmult has nine tasks or fewer per core. More of the "
-            "time no queue holds a task, and the choice of a victim matters less. Waiting takes"
+            "On 32 cores a loop of bitcounter or matmult has nine tasks or fewer per core. For more of the "
+            "time no queue holds a task, so the choice of a victim matters less. Waiting takes"
         ),
         show_evidence=percent,
         evidence=lambda values: {
@@ -239,7 +239,7 @@ def _success(program: str) -> Claim:
         show=percent,
         cause=(
             "Most attempts are made while no queue holds a task, so each of them fails whatever the "
-            "victim. Of the attempts that can succeed, fewer do so with each number of cores:"
+            "victim. Of the attempts that can succeed, fewer succeed on more cores:"
         ),
         evidence=lambda values: by_cores(
             _DOUBLINGS, lambda n: 1 - numbers.false_negatives(values, program, n)
