@@ -136,7 +136,7 @@ def test_tasks_that_nothing_announced_do_not_hang(threads: int, toolchain: Toolc
     assert "tasks: 200 created, 200 run" in finished.stderr
 
 
-def test_regions_beside_tasks_that_nothing_announced_do_not_hang(default_toolchain: Toolchain) -> None:
+def test_regions_next_to_tasks_that_nothing_announced_do_not_hang(default_toolchain: Toolchain) -> None:
     program = compile_source("ext/unreferenced.c", default_toolchain)
     settings = {"LD_PRELOAD": str(ext_library()), "OMP_EXT_SCHEDULE": "1", "OMP_NUM_THREADS": "16"}
     for _ in range(10):

@@ -159,7 +159,7 @@ def check_accounts_agree(
     assert (profile.source, replay.source) == ("profile", "events")
     check_identity(replay)
     check_constructs(replay)
-    is_shared = shares_out(profile)
+    is_estimated = has_untimed_tasks(profile)
     lacks_absences = ends_in_region or any(thread.cpu_source == "clocks" for thread in profile.threads)
     for name, figures in FIGURES.items():
         kept = {(row.construct, row.thread): row for row in getattr(profile, name)}
@@ -171,7 +171,9 @@ def check_accounts_agree(
                 figure: pair
                 for figure, pair in pairs.items()
                 if (are_apart(*pair) if figure.endswith("_ns") else pair[0] != pair[1])
-                and not (figure.endswith(ABSENT) and (lacks_absences or (name == "constructs" and is_shared)))
+                and not (
+                    figure.endswith(ABSENT) and (lacks_absences or (name == "constructs" and is_estimated))
+                )
                 and not (figure in OF_PARTS and is_untied(profile, row.construct))
                 and figure not in except_for
             }
@@ -185,8 +187,8 @@ def are_apart(one_ns: int, other_ns: int) -> bool:
     return abs(one_ns - other_ns) > max(ROUNDING_NS, RELATIVE_TOLERANCE * max(one_ns, other_ns))
 
 
-def shares_out(profile: _core.Run) -> bool:
-    """True if some tasks were not timed: off-CPU time is then exact per region, estimated per construct."""
+def has_untimed_tasks(profile: _core.Run) -> bool:
+    """True if some tasks were not timed. Off-CPU time is then exact by region, but estimated by construct."""
     return any(row.n_timed < row.n_completed for row in profile.constructs)
 
 

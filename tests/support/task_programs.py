@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 
 from toolchains import PROGRAMS, Toolchain, compile_source
 
-_NO_GOMP_TARGET = "libomp does not have GOMP_target_ext, the entry of gcc's target tasks"
+_NO_GOMP_TARGET = "libomp does not have GOMP_target_ext, which gcc's target tasks call"
 _NO_GOMP_DETACH = "gcc asks for omp_fulfill_event of symbol version OMP_5.0.1, which libomp does not have"
-_GOMP_FREES_COPIES = "libomp's GOMP_task frees copies for undeferred tasks by a wrong address"
+_GOMP_FREES_COPIES = "libomp's GOMP_task frees copies for undeferred tasks at a wrong address"
 _NO_DISPATCH_DEINIT = "clang 19 calls __kmpc_dispatch_deinit at dynamic loops, which came with libomp 19"
 _LEAGUES_ABORT = "libomp 14 to 16 abort, with and without a tool, after leagues of two teams and of one"
 _PRIORITY_HANGS = (
-    "libomp 15 and 16 lose tasks with priorities now and then, with and without a tool, and hang"
+    "libomp 15 and 16 sometimes lose tasks with priorities, with and without a tool, and hang"
 )
 _EMULATED_FORK = "qemu 7.2 aborts if a program forks while its other threads run"
 _EMULATED_EXEC = "the kernel cannot start AArch64 programs, only the emulator can"
@@ -123,5 +123,5 @@ def compiled(program: TaskProgram, toolchain: Toolchain, opt_level: str = "-O2")
 
 
 def flags_for(toolchain: Toolchain) -> tuple[str, ...]:
-    """Returns the flags of the programs. masked needs OpenMP 5.1, which is not the default of every clang."""
+    """Returns the flags of the programs. `masked` needs OpenMP 5.1, which is not every clang's default."""
     return ("-fopenmp-version=51",) if "clang" in toolchain.cc else ()

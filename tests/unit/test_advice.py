@@ -177,7 +177,7 @@ def test_advice_is_a_list_of_sentences_with_places_and_numbers(tmp_path: Path) -
         assert re.fullmatch(
             r"(up to about )?\d+% less time \([\d.]+ ms instead of 16(\.\d)? ms\)", advice.gain_text
         )
-        assert "predicted" not in advice.because, "the times are with the gain"
+        assert "predicted" not in advice.because, "the text of the gain has the times"
     written = advice_report(content).values["advice"]
     assert [one["because"] for one in written] == [advice.because for advice in content.advice]
 

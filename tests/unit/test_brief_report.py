@@ -187,7 +187,7 @@ def test_the_mean_work_of_tasks_is_one_figure_in_findings_and_tables() -> None:
     rows = team(
         0, [{"work_ns": 40 * MS, "create_ns": 30 * MS, "schedule_ns": 30 * MS, "n_tasks": 40_000, **busy}] * 2
     )
-    for preempted_ns, said in (
+    for preempted_ns, work_text in (
         (0, "1 µs of work each, "),
         (8 * MS, "1 µs of work each (800 ns on a processor)"),
     ):
@@ -196,7 +196,7 @@ def test_the_mean_work_of_tasks_is_one_figure_in_findings_and_tables() -> None:
         ]
         content = content_of(made_run(rows, tasks, wall_ns=110 * MS))
         (fine,) = [finding for finding in content.findings if finding.kind == "too_fine"]
-        assert f"80,000 tasks did {said}" in fine.because
+        assert f"80,000 tasks did {work_text}" in fine.because
         assert any(
             re.search(r"sort.c:11 sort .* 1(\.00)? µs ", line) for line in printed(brief_report(content))
         )
@@ -252,7 +252,7 @@ def test_a_finding_that_no_change_cures_keeps_its_own_cure() -> None:
 
 
 @pytest.mark.parametrize(("gain", "is_shown"), [(0.149, False), (0.15, True)])
-def test_beside_other_programs_a_change_without_a_finding_must_gain_more(gain: float, is_shown: bool) -> None:
+def test_with_other_programs_a_change_without_a_finding_must_gain_more(gain: float, is_shown: bool) -> None:
     busy = Finding("disturbed", "problem", "Others used the processors", "they took 40%", "be alone", MS)
     alone = replace(content_of(fine_run()), findings=())
     found = causes(with_changes(replace(alone, findings=(busy,)), change("schedule", gain)))
@@ -569,7 +569,7 @@ def working_run(behaviour: str, at_line: int, of: int = 100, *, work_ms: int = 9
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "enough", "too_few", "said"),
+    ("behaviour", "enough", "too_few", "advice"),
     [
         (FIXED, 31, 29, "write to the same cache line"),
         (MEMORY_USE, 81, 79, "in the order of their addresses"),
@@ -577,14 +577,14 @@ def working_run(behaviour: str, at_line: int, of: int = 100, *, work_ms: int = 9
     ],
 )
 def test_a_run_without_findings_says_what_to_check_if_memory_dominates(
-    behaviour: str, enough: int, too_few: int, said: str
+    behaviour: str, enough: int, too_few: int, advice: str
 ) -> None:
     def sentence_of(content: ReportContent) -> str:
         return " ".join(part for part in problem_parts(content) if isinstance(part, str))
 
     found = sentence_of(working_run(behaviour, enough))
-    assert (said in found) if said else not found
-    assert not said or "100% of the work is in f, most at a.c:" in found
+    assert (advice in found) if advice else not found
+    assert not advice or "100% of the work is in f, most at a.c:" in found
     assert not sentence_of(working_run(behaviour, too_few))
     assert not sentence_of(working_run(behaviour, 9, of=9)), "too few samples"
     assert not sentence_of(working_run(behaviour, enough, work_ms=40)), "the work takes little of the time"

@@ -346,7 +346,7 @@ def test_long_work_shows_how_long_it_has_taken(monkeypatch: pytest.MonkeyPatch) 
         time.sleep(0.2)
     text = shown.getvalue()
     assert "checking big.ompass ... 0 s" in text
-    assert text.endswith("\r\x1b[2K"), "nothing of it stays"
+    assert text.endswith("\r\x1b[2K"), "the line is erased"
 
 
 def test_short_work_and_pipes_show_nothing(

@@ -215,7 +215,7 @@ def test_more_threads_than_processors_are_a_problem_when_waits_burn_processors()
     assert "disturbed" in problems(on_processors(team(0, busy), [], n_cpus=4))
 
 
-def test_more_threads_than_processors_are_a_problem_even_beside_other_programs() -> None:
+def test_more_threads_than_processors_are_a_problem_even_with_other_programs() -> None:
     part = {"preempted_ns": 60 * MS, "work_preempted_ns": 5 * MS, "n_instances": 1}
     waiting = [{"work_ns": 10 * MS, "sync_ns": 90 * MS, **part}] * 4
     assert sorted(problems(on_processors(team(0, waiting), [], n_cpus=2))) == ["disturbed", "oversubscribed"]

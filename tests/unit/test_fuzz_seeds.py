@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first inputs of the fuzzer contain each recorded run once for each reader, and what fuzzing found."""
+"""The fuzzer's first inputs: each recorded run once for each reader, and the inputs that fuzzing found."""
 
 from __future__ import annotations
 

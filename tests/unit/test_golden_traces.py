@@ -276,8 +276,8 @@ def test_an_interval_has_the_times_of_its_task_or_zeros(name: str, golden: dict[
     window = pyramid.read_intervals(range(len(pyramid.cpus)), 0, pyramid.end_ns, 1_000_000)
     assert window is not None
     known = {row.task: (row.ready_ns, row.start_ns) for row in task_rows_of(golden[name]).values()}
-    told = zip(window.task.tolist(), window.ready_ns.tolist(), window.start_ns.tolist(), strict=True)
-    wrong = [row for row in told if row[0] in known and row[1:] not in (known[row[0]], (0, 0))]
+    found = zip(window.task.tolist(), window.ready_ns.tolist(), window.start_ns.tolist(), strict=True)
+    wrong = [row for row in found if row[0] in known and row[1:] not in (known[row[0]], (0, 0))]
     assert wrong == []
 
 

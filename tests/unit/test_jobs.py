@@ -33,7 +33,7 @@ from ompass.reports.model import Advice, plain
 from ompass.reports.terminal import TerminalConsole, print_report
 from ompass.workers import Workers
 
-_WITH_MESSAGES = 11  # version of traces that have the messages of MPI calls
+_WITH_MESSAGES = 11  # a version whose traces have the messages of MPI calls
 
 
 def rank(number: int, work_ns: int, idle_ns: int = 0, n_threads: int = 2) -> Rank:

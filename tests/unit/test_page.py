@@ -232,9 +232,9 @@ def test_the_page_of_a_job_begins_with_its_verdict(tmp_path: Path) -> None:
     contents = [rank_content(tmp_path, k, work_ms=10 * (k + 1), mpi_ms=40 - 10 * k) for k in range(3)]
     job = job_of_reports(contents)
     assert job is not None
-    said = printed_job_report(job, contents).verdict
+    verdict = printed_job_report(job, contents).verdict
     body = html_report([RunPart(contents[0]), RunPart(contents[2])], compared=contents).split("<body", 1)[1]
-    assert body.index(f"{said[:1].upper()}{said[1:]}") < body.index('class="verdicts"')
+    assert body.index(f"{verdict[:1].upper()}{verdict[1:]}") < body.index('class="verdicts"')
 
 
 def test_the_head_of_a_profile_has_no_figures_that_need_a_trace() -> None:

@@ -118,11 +118,11 @@ def test_off_cpu_intervals_are_parts_of_their_states(tmp_path: Path) -> None:
         length, blocked = chosen.randint(1, 900), chosen.random() < 0.5
         intervals.append((now - BEGIN, now - BEGIN + length, blocked))
         now += length + chosen.randint(1, 3000)
-    told = [
+    records = [
         word for begin, end, blocked in intervals
         for word in (BLOCKED if blocked else PREEMPTED, begin + BEGIN, end - begin)
     ]  # fmt: skip
-    words[2:2] = told
+    words[2:2] = records
     path = write_trace(tmp_path / "made.ompass", schedule)
     pyramid = _core.Pyramid(str(path), keep=False)
     expected: Counter[int] = Counter()

@@ -11,7 +11,7 @@ import pytest
 from ompass.simulation.refusals import Doubt, misfit, refusal
 
 MS = 1_000_000
-NO_FACT_LACKS = {
+LACKS_NO_FACT = {
     "n_unknown_dependences": 0, "own_ns": 0, "kept_loop_ns": 0, "equal_loop_ns": 0, "blocked_ns": 0,
     "n_dependent_alone": 0, "sections_ns": 0, "detached_ns": 0, "n_detached": 9, "other_regions_ns": 0,
 }  # fmt: skip
@@ -19,7 +19,7 @@ NO_FACT_LACKS = {
 
 def refused(threads: int = 2, recorded: int = 1, wall_ns: int = 500 * MS, **figures: int) -> Doubt | None:
     """Returns the refusal of a prediction for a program with one second of work and these figures."""
-    program: Any = SimpleNamespace(n_threads=recorded, work_ns=1000 * MS, **{**NO_FACT_LACKS, **figures})
+    program: Any = SimpleNamespace(n_threads=recorded, work_ns=1000 * MS, **{**LACKS_NO_FACT, **figures})
     run: Any = SimpleNamespace(wall_ns=wall_ns)
     return refusal(program, threads, run)
 

@@ -295,7 +295,7 @@ def test_one_thread_is_not_called_threads() -> None:
     assert "speed-up" not in text, "one thread has no serial part"
 
 
-def test_page_of_an_interrupted_run_begins_with_that() -> None:
+def test_page_of_a_run_cut_short_states_it_at_the_top() -> None:
     text = page(collect(some_run(complete=False, incomplete_reasons=["It was killed."])), 110)
     assert "The run was cut short. It was killed." in "\n".join(text.splitlines()[:4])
 

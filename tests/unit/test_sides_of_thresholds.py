@@ -379,7 +379,7 @@ def test_a_finding_appears_on_one_side_of_its_threshold(
 
 
 AT_LIMIT: list[tuple[str, bool, Run | Iterable[Finding]]] = [
-    # the next five rows: ten times the cost, a tenth of a millisecond, 5 us, a hundred tasks
+    # thresholds of the next four rows: ten times the cost, a tenth of a millisecond, 5 us, a hundred tasks
     ("too_fine", False, equal_tasks(10_000, 10_000, US)),
     ("copied_data", False, equal_tasks(100, 100 * US, 15 * US)),
     ("too_fine", True, equal_tasks(1000, 20 * US, 0, 5000)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reuse distances of simulated runs equal those of the recorded simulated run, and every policy has them."""
+"""Simulated runs and their recordings have the same reuse distances, and every policy has distances."""
 
 from __future__ import annotations
 

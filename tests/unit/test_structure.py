@@ -57,7 +57,7 @@ def dependences(folder: Path) -> dict[str, set[str]]:
     return graph
 
 
-def a_ring_in(graph: dict[str, set[str]]) -> list[str]:
+def cycle_in(graph: dict[str, set[str]]) -> list[str]:
     """Returns modules that form a dependence cycle, or nothing."""
     try:
         TopologicalSorter(graph).prepare()
@@ -68,14 +68,14 @@ def a_ring_in(graph: dict[str, set[str]]) -> list[str]:
 
 @pytest.mark.parametrize("folder", [TOOL, FORMAT], ids=["tool", "format"])
 def test_cpp_modules_form_no_cycle(folder: Path) -> None:
-    assert a_ring_in(dependences(folder)) == []
+    assert cycle_in(dependences(folder)) == []
 
 
 def test_a_cycle_through_a_source_is_found(tmp_path: Path) -> None:
     (tmp_path / "log.h").write_text("#pragma once\n")
     (tmp_path / "log.cpp").write_text('#include "log.h"\n  # include "recorder.h"\n')
     (tmp_path / "recorder.h").write_text('#include "log.h"\n#include <vector>\n')
-    assert sorted(set(a_ring_in(dependences(tmp_path)))) == ["log", "recorder"]
+    assert sorted(set(cycle_in(dependences(tmp_path)))) == ["log", "recorder"]
 
 
 ALLOWED = [
@@ -179,8 +179,8 @@ def test_each_layer_is_found() -> None:
 
 
 def test_layers_have_one_direction() -> None:
-    assert a_ring_in({name: layer.uses - {name} for name, layer in LAYERS.items()}) == []
+    assert cycle_in({name: layer.uses - {name} for name, layer in LAYERS.items()}) == []
 
 
 def test_python_modules_form_no_cycle() -> None:
-    assert a_ring_in({module: set(imports_at_start(path)) for module, path in MODULES.items()}) == []
+    assert cycle_in({module: set(imports_at_start(path)) for module, path in MODULES.items()}) == []

@@ -198,7 +198,7 @@ def test_function_comes_from_the_symbol_table_when_there_is_no_debug_information
 
 
 def test_a_debug_file_that_is_not_an_elf_file_is_refused(tmp_path: Path) -> None:
-    # Test machines rarely have libraries with line tables, so the debug file is no ELF file and is refused.
+    # Test machines rarely have libraries with line tables, so the debug file is not an ELF file.
     build_id = "ab" * 20
     folder = tmp_path / ".build-id" / build_id[:2]
     folder.mkdir(parents=True)
