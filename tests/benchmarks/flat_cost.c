@@ -245,7 +245,7 @@ static void some_undeferred(void) {
     end_time(n_operations);
 }
 
-static void some_pauses(void) { // of the recording
+static void some_pauses(void) { // pauses and resumes the recording
     begin_time();
     for (long i = 0; i < n_operations; i++) {
         omp_control_tool(omp_control_tool_pause, 0, NULL);

@@ -35,7 +35,7 @@ struct Last {
 
 } // namespace
 
-// Adds the bytes of first accesses to *cold, and those of all other accesses to bins[64]. A distance belongs to the bin
+// Adds the bytes of first accesses to *cold, and the bytes of all others to bins[64]. A distance belongs to the bin
 // k with the smallest 2^k >= max(distance, 1).
 extern "C" void olken(const uint64_t *address, const uint64_t *bytes, uint64_t n, uint64_t *bins, uint64_t *cold) {
     std::unordered_map<uint64_t, Last> last;

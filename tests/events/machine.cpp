@@ -290,7 +290,7 @@ void Machine::begin_wait(int thread, int kind) {
     wait_event(thread, kind, kBegin, code());
 }
 
-bool Machine::may_wait_be_over(const Frame &frame) {
+bool Machine::may_end_wait(const Frame &frame) {
     const MadeRegion &region = regions_[static_cast<size_t>(frame.region)];
     switch (frame.waits_for) {
     case kTaskwait: return children_[static_cast<size_t>(frame.task)].n_left == 0;
@@ -305,7 +305,7 @@ bool Machine::may_wait_be_over(const Frame &frame) {
 
 bool Machine::try_to_end_wait(int thread) {
     Frame &frame = threads_[static_cast<size_t>(thread)].frames.back();
-    if (!may_wait_be_over(frame)) return false;
+    if (!may_end_wait(frame)) return false;
     if (is_barrier(frame.waits_for)) return leave_barrier(thread), true;
     Waited none;
     Waited &waited = frame.waits_for == kTaskwait    ? children_[static_cast<size_t>(frame.task)]

@@ -35,7 +35,7 @@ struct MadeTask {
     int32_t cell;
     int parent, region, group;
     bool undeferred = false, untied = false, detached = false, dependent = false, free_agent = false, fulfilled = false;
-    bool started = false, code_over = false, over = false;
+    bool started = false, code_ended = false, over = false;
     int n_predecessors = 0; // predecessors that are not over
     std::vector<int> successors{};
     uint32_t last_step = 0; // its latest event, which its next event must follow
@@ -134,10 +134,10 @@ private:
     void do_work(int thread);
     void do_lock(int thread);
     void end_work(int thread);
-    void be_over(int task, uint32_t step);
+    void finish_task(int task, uint32_t step);
     bool may_run(const Frame &frame, int task) const;
     int take_ready(int region, const Frame *frame, bool fresh);
-    bool may_wait_be_over(const Frame &frame);
+    bool may_end_wait(const Frame &frame);
 
     std::mt19937_64 random_;
     const bool unknown_;

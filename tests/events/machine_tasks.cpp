@@ -170,8 +170,8 @@ bool Machine::end_elsewhere(int thread) {
         const uint32_t suspension = schedule(thread, task.cell, kSwitch, under);
         const uint32_t resumption = schedule(other, prior, kSwitch, task.cell, {suspension});
         frames.pop_back();
-        task.code_over = true;
-        be_over(number_of_task, schedule(thread, task.cell, kComplete, under, {resumption}));
+        task.code_ended = true;
+        finish_task(number_of_task, schedule(thread, task.cell, kComplete, under, {resumption}));
         return true;
     }
     return false;
@@ -200,15 +200,15 @@ void Machine::end_task(int thread) {
     const int status = is_left ? kDetach : !task.undeferred && task.group >= 0 && chance(5) ? kCancel : kComplete;
     const uint32_t step = schedule(thread, task.cell, status, next, std::move(after));
     if (chained >= 0) state.frames.push_back({.kind = Frame::kExplicit, .task = chained, .region = under->region});
-    task.code_over = true;
+    task.code_ended = true;
     task.last_step = step;
     if (is_left)
         detached_.push_back(number_of_task);
     else
-        be_over(number_of_task, step);
+        finish_task(number_of_task, step);
 }
 
-void Machine::be_over(int number_of_task, uint32_t step) {
+void Machine::finish_task(int number_of_task, uint32_t step) {
     MadeTask &task = tasks_[static_cast<size_t>(number_of_task)];
     task.over = true;
     made_.known.n_completed++;
@@ -261,7 +261,7 @@ bool Machine::continue_aside(int thread) {
         const Frame above = state.frames[i], next = state.frames[i - 1];
         const MadeTask &task = tasks_[static_cast<size_t>(above.task)];
         if (above.kind != Frame::kExplicit || task.undeferred || task.untied || next.region != top.region) return false;
-        if (!next.waits_for || !may_wait_be_over(next)) continue;
+        if (!next.waits_for || !may_end_wait(next)) continue;
         schedule(thread, cell_of(top), kSwitch, cell_of(next));
         state.aside.assign(state.frames.begin() + static_cast<long>(i), state.frames.end());
         state.frames.resize(i);
@@ -279,12 +279,12 @@ void Machine::discard_ready(int thread) {
     std::vector<uint32_t> after = task.before;
     after.push_back(task.last_step);
     const uint32_t step = schedule(thread, task.cell, kCancel, cell_of(frame), std::move(after));
-    be_over(number_of_task, step);
+    finish_task(number_of_task, step);
     made_.known.n_completed--;
     made_.known.n_cancelled++;
 }
 
-// Fulfils the event of a detached task. Prefers a task whose code is over. Returns false if it fulfils none.
+// Fulfils the event of a detached task. Prefers a task whose code has ended. Returns false if it fulfils none.
 bool Machine::fulfil_any(int thread) {
     MadeThread &state = threads_[static_cast<size_t>(thread)];
     const int32_t current = state.frames.empty() ? kNull : cell_of(state.frames.back());
@@ -292,11 +292,11 @@ bool Machine::fulfil_any(int thread) {
         const int number_of_task = detached_.back();
         detached_.pop_back();
         const MadeTask &task = tasks_[static_cast<size_t>(number_of_task)];
-        be_over(number_of_task, schedule(thread, task.cell, kLateFulfil, current, {task.last_step}));
+        finish_task(number_of_task, schedule(thread, task.cell, kLateFulfil, current, {task.last_step}));
         return true;
     }
     for (MadeTask &task : tasks_)
-        if (task.detached && !task.fulfilled && !task.code_over && chance(10)) {
+        if (task.detached && !task.fulfilled && !task.code_ended && chance(10)) {
             task.fulfilled = true;
             const uint32_t step = schedule(thread, task.cell, kEarlyFulfil, current, {task.last_step});
             if (!task.started) task.last_step = step;

@@ -86,17 +86,17 @@ private:
         for (;;) {
             std::vector<int> runnable; // begins with the thread that ran last, so choice 0 continues it
             if (last >= 0 && !threads_[static_cast<size_t>(last)]->has_ended) runnable.push_back(last);
-            const bool can_go_on = !runnable.empty();
+            const bool can_continue = !runnable.empty();
             for (int i = 0; i < static_cast<int>(threads_.size()); i++)
                 if (i != last && !threads_[static_cast<size_t>(i)]->has_ended) runnable.push_back(i);
             if (runnable.empty()) break;
-            if (can_go_on && n_left == 0) runnable.resize(1);
+            if (can_continue && n_left == 0) runnable.resize(1);
             unsigned taken = 0;
             if (runnable.size() > 1) {
                 if (depth == choices_.size()) choices_.push_back({0, static_cast<unsigned>(runnable.size())});
                 taken = choices_[depth++].taken;
             }
-            if (can_go_on && taken != 0) n_left--;
+            if (can_continue && taken != 0) n_left--;
             running_ = last = runnable[taken];
             swapcontext(&main_, &threads_[static_cast<size_t>(running_)]->context);
             running_ = -1;

@@ -161,7 +161,7 @@ TEST(IdealNetwork, ARegionEndsWithItsLastThread) {
     EXPECT_EQ(job.times(), (Times{149, 40}));
 }
 
-TEST(IdealNetwork, TimesAreUnknownIfMessagesAre) {
+TEST(IdealNetwork, InconsistentMessagesMakeTimesUnknown) {
     Job lonely(2);
     lonely.call(1, "MPI_Recv", {receive(0)});
     EXPECT_EQ(lonely.unknown(), "the traces lack the sender of a message");

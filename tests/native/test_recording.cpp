@@ -233,7 +233,7 @@ TEST_F(Recording, logs_can_be_read_while_their_threads_end) {
     program.join();
 }
 
-// No runtime reports the end of a thread that only makes marks or MPI calls.
+// Runtimes do not report the end of a thread that only makes marks or MPI calls.
 TEST_F(Recording, the_log_of_a_thread_that_openmp_does_not_know_is_completed_when_the_thread_ends) {
     begin("trace");
     recorder::thread(format::ThreadKind::kInitial);
@@ -280,7 +280,7 @@ TEST_F(Recording, a_dump_takes_the_first_number_that_no_earlier_run_has_used) {
     EXPECT_TRUE(std::filesystem::exists(stem + "-dump-3.ompass/process.log"));
 }
 
-// As the child of a fork does, which starts a run of its own.
+// The child of a fork starts a run of its own, so it reads the topology again.
 TEST(Topology, is_the_same_when_it_is_read_again) {
     const auto domains_now = [] {
         cpu::read_topology();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests samples of loads, which few machines offer, on synthetic rings and descriptions of events. The rings have the
-// layout of perf_event_open(2), and the descriptions that of sysfs.
+// layout of perf_event_open(2), and the descriptions have the layout of sysfs.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -79,7 +79,7 @@ TEST_F(Events, of_amd_are_its_sampled_ops) {
     EXPECT_EQ(event->type, 9u);
     EXPECT_EQ(event->config, 1u << 19);
     EXPECT_EQ(event->period_unit, 16u);
-    EXPECT_FALSE(event->exclude_kernel) << "this kernel cannot leave itself out";
+    EXPECT_FALSE(event->exclude_kernel) << "this kernel cannot exclude itself";
     write("ibs_op/format/swfilt", "config2:0");
     event = find_load_event(directory_);
     EXPECT_EQ(event->config2, 1u);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kBlock = 1024;
 
-// Returns two threads, each with a first-level cache of 16 blocks. They share a last-level cache of 64 blocks and a
+// Returns two threads, each with a first-level cache of 16 blocks. They share a second-level cache of 64 blocks and a
 // node; if `apart`, each has its own. A block takes 1 ns from the first level, 10 from the second level, 50 from
 // another thread's cache, 100 from memory, and 200 from the other node's memory.
 MemorySystem two_threads(bool apart) {
@@ -82,7 +82,7 @@ TEST(SimulatedMemory, AWriteMakesOtherCopiesInvalid) {
 TEST(SimulatedMemory, AWrittenBlockComesFromMemoryAfterItsEviction) {
     Accesses made;
     const uint32_t read = made.add(0, kBlock), write = made.add(0, kBlock, true);
-    const uint32_t others = made.add(kBlock, 64 * kBlock); // as much as the last-level cache holds
+    const uint32_t others = made.add(kBlock, 64 * kBlock); // as much as the second-level cache holds
     const MemorySystem system = two_threads(true);
     Memory memory(made.program, system);
     memory.access(write, 0, 0);
@@ -200,7 +200,7 @@ TEST(SimulatedMemory, DataTakeAtMostTheirKernelsTimeOnTheRecordingMachine) {
     EXPECT_EQ(slower.memory.memory_ns, 2000 + 1u);
 }
 
-TEST(SimulatedMemory, LongDataTimesReplaceAsMuchOfTheirKernel) {
+TEST(SimulatedMemory, DataTimesMayExceed32Bits) {
     Builder build;
     const uint32_t primary = build.region(1)[0];
     build.does(primary, OpKind::kKernelBegin);

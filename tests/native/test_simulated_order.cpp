@@ -76,7 +76,7 @@ TaskProgram pipeline(uint32_t n, uint32_t depth) {
     return build.finish();
 }
 
-TEST(SimulatedOrder, ADeeperPipelineTakesAsLongAsOneRecordedSo) {
+TEST(SimulatedOrder, ADeepenedPipelineEqualsOneRecordedAtThatDepth) {
     for (const uint32_t depth : {1u, 2u, 3u}) {
         const TaskProgram program = pipeline(24, depth);
         EXPECT_EQ(dependences_of(program).at({2, 1}).depth, depth);

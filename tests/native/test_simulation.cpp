@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Properties of simulated schedules: bounds of greedy schedules, the serial order on one thread, sums of work and time.
+// Tests simulated schedules: bounds of greedy schedules, the serial order on one thread, sums of work and time.
 // A recursion computes the span for the bounds, independently of the simulator.
 #include <gtest/gtest.h>
 
@@ -233,7 +233,7 @@ TEST(Simulation, TwoLocksOfOneNumberCauseNoDeadlock) {
         }
 }
 
-TEST(Simulation, ADetachedTaskHoldsNoThreadUntilItsEvent) {
+TEST(Simulation, ADetachedTaskOccupiesNoThreadUntilItsEvent) {
     Builder build;
     build.program.n_detached = 2;
     const uint32_t implicit = build.region(1)[0];
@@ -409,7 +409,7 @@ TEST(Simulation, ACutOffDoesNotTurnTasksAtAFullQueueIntoPlainCalls) {
     EXPECT_EQ(run.create_ns, 7 * run.operations.inlined.n);
 }
 
-// Costs that a team of one recorded apply only to such a team. In other teams its tasks cost as much as deferred tasks.
+// Costs recorded in a team of one apply only to such a team. In other teams, its tasks cost as much as deferred tasks.
 TEST(Simulation, TasksOfATeamOfOneCostTheSameAsDeferredOnes) {
     Builder build;
     const uint32_t implicit = build.region(1)[0];
@@ -553,7 +553,7 @@ TEST(OtherPrograms, TasksWithAPriorityObeyTheRulesOfTiedTasks) {
     }
 }
 
-TEST(OtherPrograms, ShorterCreationsOfOneConstruct) {
+TEST(OtherPrograms, CreationsOfOneConstructCanBeShortened) {
     Builder build;
     build.program.constructs = {0, 1, 2, 3};
     const uint32_t implicit = build.region(1)[0];
@@ -592,7 +592,7 @@ TEST(OtherPrograms, UntiedTasksRunOnTopOfAnyWait) {
     EXPECT_EQ(wall_of(program, 3, "tbb"), 7000u); // TBB has no tied tasks
 }
 
-TEST(OtherPrograms, TasksCanBeDividedInEqualParts) {
+TEST(OtherPrograms, TasksCanBeDividedIntoEqualParts) {
     Builder build;
     const uint32_t implicit = build.region(1)[0];
     for (int i = 0; i < 3; i++) build.work(build.create(implicit), 4001);
@@ -612,7 +612,6 @@ TEST(OtherPrograms, ADependentTaskIsNotDivided) {
     EXPECT_EQ(refine(build.finish(), 1, 4).tasks.size(), 4u);
 }
 
-// Phases of two tasks, one per column. The longer task of a phase is in each column in turn.
 TEST(OtherPrograms, TasksThatDependOnEachOtherKeepTheirCreator) {
     Builder build;
     const uint32_t primary = build.region(1)[0];
@@ -625,6 +624,7 @@ TEST(OtherPrograms, TasksThatDependOnEachOtherKeepTheirCreator) {
     EXPECT_EQ(spread(build.program, 1, 32, 4).tasks.size(), n + 4);
 }
 
+// Phases of two tasks, one per column. The longer task of a phase is in each column in turn.
 TEST(OtherPrograms, DependencesOnDataReplaceWaits) {
     Builder build;
     const uint32_t outer = build.create(build.region(1)[0]);
@@ -878,7 +878,7 @@ TEST(DependClauses, MembersOfASetWaitForTheSameTasks) {
     EXPECT_EQ(waits_for(siblings, 6, {{8, SiblingClauses::kIn}}), Siblings{5});
 }
 
-TEST(DependClauses, ATaskThatUsesAllMemoryWaitsForAllAndAllLaterOnesForIt) {
+TEST(DependClauses, ATaskOnAllMemoryWaitsForEarlierTasksAndLaterTasksWaitForIt) {
     constexpr uint32_t kIn = SiblingClauses::kIn, kOut = SiblingClauses::kOut, kAll = SiblingClauses::kInOutAll;
     SiblingClauses siblings;
     EXPECT_EQ(waits_for(siblings, 1, {{8, kOut}}), Siblings{});
@@ -909,7 +909,7 @@ TEST(Simulation, ManyThreadsFindOneTaskTogether) {
     EXPECT_NEAR(static_cast<double>(help_first.wall_ns) / kTasks, (1000 + 100 + 62 * 100) / 64.0, 12);
 }
 
-TEST(Simulation, ACostGrowsOnALineBetweenItsPoints) {
+TEST(Simulation, ACostIsLinearBetweenItsPoints) {
     const Cost cost{{{4, 255}, {32, 611}}};
     EXPECT_EQ(cost.at(1), 255u);
     EXPECT_EQ(cost.at(18), 433u);

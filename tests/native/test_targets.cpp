@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls the callbacks about devices in constructed sequences: kinds and operations that no header knows, runtimes
+// Calls the callbacks of devices in constructed sequences: kinds and operations that no header knows, runtimes
 // without the newer callbacks, kernels on threads of the process, and synthetic buffers of device traces.
 #include <gtest/gtest.h>
 
@@ -250,9 +250,9 @@ struct MadeDevice {
     static ompt_device_time_t time(ompt_device_t *) { return 1000; }
     static double translate(ompt_device_t *, ompt_device_time_t time) { return static_cast<double>(time) * 4e-9; }
     static ompt_set_result_t set(ompt_device_t *, unsigned, unsigned) { return ompt_set_always; }
-    static int start(ompt_device_t *, ompt_callback_buffer_request_t asks, ompt_callback_buffer_complete_t ends) {
-        request = asks;
-        complete = ends;
+    static int start(ompt_device_t *, ompt_callback_buffer_request_t asked, ompt_callback_buffer_complete_t full) {
+        request = asked;
+        complete = full;
         return 1;
     }
     static int stop(ompt_device_t *) { return 1; }
@@ -344,7 +344,7 @@ TEST_F(Targets, device_times_come_from_the_buffers_of_the_trace) {
     EXPECT_EQ(found[1].device_kernel_ns, 0u);
 }
 
-TEST_F(Targets, a_device_without_the_functions_of_traces_is_not_traced) {
+TEST_F(Targets, a_device_without_trace_functions_is_not_traced) {
     begin("trace");
     Runtime runtime;
     int handle = 0;

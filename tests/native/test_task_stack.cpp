@@ -132,7 +132,7 @@ TEST_F(Recording, a_part_enters_the_table_only_when_another_task_is_put_on_top_o
     EXPECT_EQ(validate_run(directory_), std::vector<std::string>{});
 }
 
-// Runs one untied task whose first part does nothing, and whose rest is empty, too.
+// Runs one untied task whose first part and rest are both empty.
 void run_with_empty_part(ThreadState &thread) {
     TaskState *task = create(thread, 0x2000, kUntied);
     start_now(thread, task);
@@ -456,7 +456,7 @@ TEST_F(Recording, a_task_of_the_process_that_forked_is_resumed) {
     TaskState *outer = create(thread, 0x2000), *inner = create(thread, 0x2000);
     start_task(thread, outer, clock::now());
     start_task(thread, inner, clock::now());
-    thread.current = &thread.base_task; // the child has new states of threads, with the same indices
+    thread.current = &thread.base_task; // the child has new thread states, with the same indices
     resume_task(thread, outer);
     EXPECT_EQ(thread.current, outer);
     EXPECT_EQ(outer->below, &thread.base_task);

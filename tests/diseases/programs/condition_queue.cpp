@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One section fills a queue, and another waits for each item on a condition variable. Cured: the other
-// section does half of the work on an item.
+// One section fills a queue, and another waits for each item on a condition variable. Cured: the waiting
+// section does half of the work on each item.
 #include "disease.h"
 
 #include <condition_variable>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * disease.h, for the programs of this directory: work of a known length, and the run time of a program. Work is a
- * number of steps. Processor time calibrates it once, so a busy machine lengthens it like real work.
+ * number of steps. A step is calibrated once by processor time, so a busy machine lengthens it like real work.
  */
 #ifndef OMPASS_TESTS_DISEASE_H
 #define OMPASS_TESTS_DISEASE_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A taskloop in a fair number of tasks.
+// A taskloop that creates tasks of a fair size.
 #include "disease.h"
 
 int main(void) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loop over a table that one lock guards. Cured: it only guards the insertion.
+// A loop over a table that one lock guards. Cured: the lock guards only the insertion.
 #include "disease.h"
 
 namespace {

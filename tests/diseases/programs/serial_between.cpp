@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A serial step follows every parallel one, and takes as long on two threads. Cured: it is a parallel loop, too.
+// After every parallel step, a serial step takes as long as the parallel step on two threads. Cured: a parallel loop.
 #include "disease.h"
 
 int main() {

@@ -3,7 +3,7 @@
  * Gives the known-answer programs a warm-up, a unit of time, and the lines that state what a recording must show. Each
  * program computes its answer from the lengths of its spins.
  *
- * Every program runs its measured regions with two threads, after a warm-up region.
+ * Every program runs its measured regions, most of them with two threads, after a warm-up region.
  *   EXPECT work_ns= idle_ns= sync_ns= lock_ns=   thread time of all regions but the warm-up; the other states are zero
  *   CONSTRUCT tasks= work_ns= min_ns= max_ns=    one task construct: own work, shortest and longest task
  *   NOISE run_delay_ns=                          time for which its threads waited for a processor during measurement

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One implicit task is three times as long as the other: the shorter one idles at the end of the region.
+ * One implicit task is three times as long as the other: the thread of the shorter one idles at the end.
  */
 #include "answer.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A single long task for two threads, for which its creator waits: the thread that does not run it idles.
+ * A single long task for two threads; its creator waits for it. The thread that does not run the task idles.
  */
 #include "answer.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One untied task in eight parts, which yields between them and may resume on either thread: one works, one idles.
+ * One untied task in eight parts, which yields between them and may resume on either thread. The other thread idles.
  */
 #include "answer.h"
 

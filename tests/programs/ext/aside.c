@@ -75,23 +75,23 @@ static void wait_in(const char *what, int domain, int i) {
 #ifdef DETACH
     } else if (strcmp(what, "detach") == 0) {
         /* A task of this domain fulfils the event; it can run on this thread only if this task steps aside. */
-        omp_event_handle_t event, told;
+        omp_event_handle_t event, its_event;
         long has_run = 0;
         omp_child_task_affinity((domain + 1) % n_domains);
-#pragma omp task detach(event) shared(told, has_run)
+#pragma omp task detach(event) shared(its_event, has_run)
         {
             run_in(domain + 1);
-            told = event;
+            its_event = event;
             store_long(&has_run, 1);
         }
         omp_child_task_affinity(domain);
-#pragma omp task shared(told, has_run)
+#pragma omp task shared(its_event, has_run)
         {
             while (!load_long(&has_run)) {
 #pragma omp taskyield
             }
             add_long(&shared_sum, 1);
-            omp_fulfill_event(told);
+            omp_fulfill_event(its_event);
         }
 #pragma omp taskwait
 #endif

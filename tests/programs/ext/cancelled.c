@@ -26,8 +26,8 @@ static void make_tasks(int n) {
 }
 
 /*
- * Some threads wait in the barrier, others make tasks, one cancels. It first waits until all have left the first
- * barrier, because libomp may treat that barrier as cancelled too, and then hangs.
+ * Some threads wait in the barrier, others make tasks, one cancels. The cancelling thread first waits until all have
+ * left the first barrier, because libomp may treat that barrier as cancelled too, and then hangs.
  */
 static void cancel_at_barrier(int round) {
     long n_past = 0;

@@ -14,4 +14,4 @@ void *__kmpc_omp_task_alloc(void *location, int32_t thread, int32_t flags, size_
     return real(location, thread, flags, bytes, shared_bytes, routine);
 }
 
-__attribute__((destructor)) static void tell(void) { fprintf(stderr, "counting_runtime: tasks %ld\n", n_tasks); }
+__attribute__((destructor)) static void print_count(void) { fprintf(stderr, "counting_runtime: tasks %ld\n", n_tasks); }

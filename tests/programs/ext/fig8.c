@@ -25,7 +25,7 @@ typedef struct data data_t;
 struct data {
     data_t *left, *right;
     int depth; /* levels below this one */
-    int domain_said; /* domain by the paper */
+    int paper_domain; /* domain by the rule of the paper */
     int domain_run[1 + MAX_STEPS]; /* domains of the initialisation and of each step */
 };
 
@@ -90,21 +90,21 @@ static void recursive_compute(data_t *data, int nsplits) {
     }
 }
 
-/* Sets domain_said by the paper's rule: each of the first splits determines one bit, the first split the highest. */
-static void say_domains(data_t *data, int nsplits, int domain) {
-    data->domain_said = domain;
+/* Sets paper_domain by the paper's rule: each of the first splits determines one bit, the first split the highest. */
+static void set_paper_domains(data_t *data, int nsplits, int domain) {
+    data->paper_domain = domain;
     if (is_leaf(data)) return;
-    say_domains(data->left, nsplits - 1, domain);
-    say_domains(data->right, nsplits - 1, nsplits > 0 ? (domain + STEP(nsplits)) % ndomains : domain);
+    set_paper_domains(data->left, nsplits - 1, domain);
+    set_paper_domains(data->right, nsplits - 1, nsplits > 0 ? (domain + STEP(nsplits)) % ndomains : domain);
 }
 
 static long n_elsewhere, n_in_domain[64];
 
 static void check(const data_t *data) {
     for (int i = 0; i <= n_steps; i++) {
-        if (data->domain_run[i] != data->domain_said && n_elsewhere++ < 10)
-            fprintf(stderr, "a task %d levels above the leaves, said to run in domain %d, ran in %d in step %d\n",
-                    data->depth, data->domain_said, data->domain_run[i], i - 1);
+        if (data->domain_run[i] != data->paper_domain && n_elsewhere++ < 10)
+            fprintf(stderr, "a task %d levels above the leaves, expected in domain %d, ran in %d in step %d\n",
+                    data->depth, data->paper_domain, data->domain_run[i], i - 1);
         n_in_domain[data->domain_run[i]]++;
     }
     if (is_leaf(data)) return;
@@ -155,7 +155,7 @@ int main(int argc, char **argv) {
 #endif
 
     n_steps = nsteps;
-    say_domains(top, nsplitsTotal, 0);
+    set_paper_domains(top, nsplitsTotal, 0);
     check(top);
     REQUIRE(n_tasks_run == (1 + nsteps) * ((2L << depth) - 1));
     struct omp_ext_statistics statistics;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Calls the runtime as other compilers than clang 19 do, for example as clang 23 does for clauses of OpenMP 6.0.
+ * Calls the runtime as compilers other than clang 19 do, for example clang 23 for clauses of OpenMP 6.0.
  * Argument: the clause.
  *   pool         1,000 tasks with threadset(omp_pool), each with a child, run in their team
  *   transparent  tasks after a transparent task wait for its children, which wait for tasks before it; some transparent

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * One thread creates many tasks, most of them empty. One in 50 takes 100 us, so these few are nearly all of the work.
- * The threads must share them. Argument: tasks, dependent or taskloop. Prints the part of the long tasks that the
- * creator ran, in percent.
+ * The threads must share them. Argument: tasks, dependent or taskloop. Prints the percentage of the long tasks that
+ * the creator ran.
  */
 #include <omp.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 static int n_domains;
 static long n_outside;
 
-/* Counts the task, also as outside if it does not run in `domain`, where its creator placed it; creates children. */
+/* Counts the task, also as outside if it does not run in `domain`, where its creator placed it. Creates children. */
 static void tree(int depth, int domain) {
     count_task();
     if (omp_get_locality_domain_num() != domain) add_long(&n_outside, 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Run it in strict mode, on one CPU, with as many threads as domains: all domains then have the same CPU, and any
- * thread runs the tasks of all. All threads but the first are busy until the first has run a task of each domain.
+ * Needs strict mode, one CPU and as many threads as domains. All domains then have the same CPU, and any thread runs
+ * the tasks of every domain. All threads but the first are busy until the first has run a task of each domain.
  */
 #include <omp.h>
 #include <sched.h>

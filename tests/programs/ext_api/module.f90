@@ -30,7 +30,7 @@ program module_calls
     call require(omp_ext_domain_of_address(c_loc(x(1))) == d, 'domain of an address')
     call require(omp_ext_domain_of_range(address, n_bytes) == d, 'domain of a range')
     status = omp_affinity_mem_todomain(address, n_bytes, mod(d + 1, n_domains))
-    call require(status == 0 .or. status == OMP_EXT_ENOTSUP, 'moved or said that it cannot')
+    call require(status == 0 .or. status == OMP_EXT_ENOTSUP, 'moved, or moves are not supported')
     call require(sum(x) == n_bytes / 8, 'what is moved keeps its value')
     call omp_affinity_free(address, n_bytes)
   end do

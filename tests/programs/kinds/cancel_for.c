@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Cancelled static worksharing loops, with tasks before and after them. Not dynamic ones: libomp never releases the
+ * Cancelled static worksharing loops, with tasks before and after them. None is dynamic: libomp never releases the
  * descriptor of a cancelled dynamic loop, and asserts or hangs at a later loop. Needs OMP_CANCELLATION=true.
  */
 #include <omp.h>

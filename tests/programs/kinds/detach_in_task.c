@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Tasks that fulfil the event of another task, and then wait for a child while they hold a lock. The successor of the
- * detachable task needs the lock, too. It is no descendant of the waiting task, so it may not run inside of that task's
- * wait, where it would wait forever.
+ * detachable task needs the lock, too. It is not a descendant of the waiting task, so it must not run inside of that
+ * task's wait, where it would wait forever.
  */
 #include <omp.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Ends the process inside a parallel region, when every task is complete and the other threads wait at a barrier: by
- * exit, _exit, quick_exit, abort or a fault, by the first argument.
+ * Ends the process inside a parallel region, when every task is complete and the other threads wait at a barrier.
+ * The first argument is the way: exit, _exit, quick_exit, abort or a fault.
  */
 #include <signal.h>
 #include <string.h>

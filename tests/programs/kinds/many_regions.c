@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Runs 600 parallel regions one after the other, from two constructs, with teams of one to four threads. Half of them
- * have a few tasks or none; the others have none.
+ * Runs 600 parallel regions one after the other, from two constructs, with teams of one to four threads. The
+ * regions of one construct have up to six tasks each; the regions of the other have none.
  */
 #include <omp.h>
 

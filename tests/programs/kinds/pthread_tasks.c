@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Several threads that OpenMP did not create create tasks outside of every region at the same time, and end.
+ * Several threads outside of OpenMP create tasks at the same time, not in any region, and end.
  */
 #include <pthread.h>
 

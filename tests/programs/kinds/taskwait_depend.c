@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * taskwait with dependences: waits for some children and not for others. The wait is not a task of the program, but
- * before libomp 16, compilers translate it to an empty task.
+ * compilers for a libomp before 16 translate it to an empty task.
  */
 #include "../facts.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls functions with many arguments of all kinds, and with all forms of names. Prints their results.
+// Calls MPI functions with many arguments of all kinds, and with all forms of names. Prints their results.
 #include "fake_mpi.h"
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls in every kind of construct: regions, nested regions, tasks of all kinds, loops, critical constructs and
+// MPI calls in every kind of construct: regions, nested regions, tasks of all kinds, loops, critical constructs and
 // taskgroups; from many threads at once. All calls are short, so creation and calls alternate quickly.
 #include "../facts.h"
 #include "fake_mpi.h"

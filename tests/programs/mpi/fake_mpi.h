@@ -12,7 +12,7 @@ void print_sleeps(void); // prints the total sleeping times of MPI_Barrier, MPI_
 void compute(int ms); // uses the processor for that time
 
 int MPI_Init(int *argc, char ***argv);
-// Sleeps so often for 50 us, computes, and prints the time of both.
+// Sleeps n_sleeps times for 50 us, computes for `ms`, and prints the elapsed time and the processor time.
 int MPI_Init_thread(int n_sleeps, int ms);
 int MPI_Finalize(void);
 int MPI_Barrier(int ms);

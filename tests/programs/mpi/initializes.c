@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Initializes MPI with thousands of short sleeps and 300 ms of processor time, then computes as long.
+// Initializes MPI with thousands of short sleeps and 300 ms of processor time, then computes for another 300 ms.
 #include "fake_mpi.h"
 
 int main(void) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints the nanoseconds that a call of an empty function takes, in an implicit task and outside of regions; and in a
-// program that calls it at 200 places.
+// Prints the nanoseconds that a call of an empty function takes: outside of regions, in an implicit task, and if the
+// program calls it at 200 places.
 #include "fake_mpi.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of known length: outside of regions, in implicit tasks, in explicit tasks of two kinds, on all threads at once,
-// and in an operation of a reduction that runs OpenMP code. With `killed`, a signal ends the program in a call.
+// MPI calls of known length: outside of regions, in implicit tasks, in explicit tasks of two kinds, on all threads at
+// once, and in an operation of a reduction that runs OpenMP code. With `killed`, a signal ends the program in a call.
 #include "../answers/answer.h"
 #include "fake_mpi.h"
 

@@ -3,7 +3,7 @@
  * For a system that forbids mbind and move_pages, like containers: memory and tasks still work, tasks follow the
  * requested placement, and the library reports each prohibition once.
  */
-#include "pages.h" /* first, as facts.h */
+#include "pages.h" /* must come first, because it includes facts.h */
 
 #include <errno.h>
 #include <linux/filter.h>

@@ -3,7 +3,7 @@
  * For a machine whose domain d is its node d: asks the kernel whether memory and tasks are where the program placed
  * them. Prints each claim as "CLAIM name held/all", which the test checks. Argument: pages per part.
  */
-#include "pages.h" /* first, as facts.h */
+#include "pages.h" /* must come first, because it includes facts.h */
 
 #include <omp.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks that compute a fixed amount, however long that takes. Then ends; or kills itself; or pauses the recording, and
-// runs the tasks again in the pause and after it: shares ROUNDS TASKS [kill | pause]
+// Tasks that compute a fixed amount, however long that takes. Then the program ends, kills itself, or pauses the
+// recording and runs the tasks again in the pause and after it: shares ROUNDS TASKS [kill | pause]
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Page faults of known places: touches PAGES [pause]. Each thread touches its share of PAGES fresh pages in a region,
+// Page faults at known places: touches PAGES [pause]. Each thread touches its share of PAGES fresh pages in a region,
 // touches them again in another one, and the serial part touches PAGES others. With `pause`, a region that is not
 // recorded then touches as many. Pages are small ones, so each touch of a fresh page is a fault.
 #include <string.h>

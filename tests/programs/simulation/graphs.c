@@ -3,8 +3,8 @@
 //   waits    in one single construct, with a taskwait after each graph
 //   singles  in a single construct each, which ends with a barrier
 //   regions  in a parallel region each
-//   longer   as waits, but one graph has a task more
-//   linked   as waits, but one graph has a dependence more
+//   longer   as waits, but one graph has one more task
+//   linked   as waits, but one graph has one more dependence
 #include <stdlib.h>
 #include <string.h>
 

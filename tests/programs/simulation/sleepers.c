@@ -8,8 +8,8 @@
 //   sleepers late MS [better]          four tasks, then a chain of 8, then four more tasks: chain first
 //   sleepers columns MS [better]       four phases of two tasks, one three times as long: dependences, not taskwaits
 //   sleepers bound MS [better]         a task waits for its child, while others could run on its thread: untied tasks
-//   sleepers coarse MS [better]        a taskloop of 3 tasks for 12 iterations: two for each task
-//   sleepers uneven MS [better]        a loop whose later iterations are three times as long: dynamic
+//   sleepers coarse MS [better]        a taskloop of 3 tasks for 12 iterations: 6 tasks
+//   sleepers uneven MS [better]        a loop whose later iterations are three times as long: dynamic schedule
 // Prints the time of the region and the largest delay of a sleep's end, WALL ns= late=
 #define _GNU_SOURCE
 #include <omp.h>

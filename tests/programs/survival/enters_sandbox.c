@@ -116,7 +116,7 @@ static void forbid(const char *what, unsigned action) {
 #define TASKS_8 TASK TASK TASK TASK TASK TASK TASK TASK
 #define TASKS_64 TASKS_8 TASKS_8 TASKS_8 TASKS_8 TASKS_8 TASKS_8 TASKS_8 TASKS_8
 
-/* Not inlined, because main() would then call the runtime at its begin. */
+/* Not inlined: otherwise main() would call the runtime at its begin. */
 __attribute__((noinline)) static void many_constructs(void) {
 #pragma omp parallel
 #pragma omp single

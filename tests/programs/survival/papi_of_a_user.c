@@ -64,6 +64,6 @@ char *PAPI_strerror(int error) { return error == ENOEVNT ? "Event does not exist
 int PAPI_get_component_index(const char *name) { return strcmp(name, "perf_event") == 0 ? 0 : -1; }
 const PAPI_component_info_t *PAPI_get_component_info(int index) { return index == 0 ? &component : NULL; }
 
-__attribute__((destructor)) static void tell(void) {
+__attribute__((destructor)) static void print_readings(void) {
     fprintf(stderr, "READINGS slow=%ld quick=%ld\n", n_slow, n_quick);
 }

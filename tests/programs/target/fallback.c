@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A construct that always runs on the host, and one that does if offload is disabled. Each has a parallel region. */
+/* A construct that always runs on the host, and one that runs there if offload is off. Each has a parallel region. */
 #include "expected.h"
 
 enum { kN = 1000 };
