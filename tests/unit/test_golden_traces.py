@@ -241,7 +241,7 @@ def test_every_table_has_the_rows_of_its_records(name: str, golden: dict[str, Pa
     for _, state, _, _, start_ns, end_ns, *_ in rows["stretches"]:
         assert start_ns <= end_ns
         by_state[state] += end_ns - start_ns
-    # The table counts estimated creation as work, also that of undeferred tasks.
+    # The table counts estimated creation as work, also for undeferred tasks.
     spent[0], by_state[0] = spent[0] + spent.pop(1), by_state[0] + by_state.pop(1, 0)
     for state, spent_ns in spent.items():
         slack_ns = len(rows["stretches"])
