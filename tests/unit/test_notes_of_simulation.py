@@ -53,7 +53,7 @@ def test_lost_time_is_noted_if_it_exceeds_a_hundredth_of_the_work(figure: str, w
         ({"n_nested": 1}, "Nested regions run on the thread that enters them"),
         ({"n_dependent_waits": 1}, "1 taskwait with dependences"),
         ({"n_unfulfilled": 1, "n_detached": 1}, "events of 1 detached task are not in the trace"),
-        ({"n_detached": 1}, "1 detached task complete as long after their end as in the recorded run"),
+        ({"n_detached": 1}, "1 detached task: from the end to the completion takes as long as in the recorded"),
         ({"trace_end": "the disk was full"}, "lacks the last part of the run, because the disk was full"),
         ({"n_out_of_order": 1}, "1 event had to be processed before their causes"),
         ({"n_accesses": 1}, "because no caches are known"),
@@ -71,7 +71,7 @@ def test_detached_tasks_are_noted_once() -> None:
     text = noted(n_detached=5, n_unfulfilled=2)
     assert "events of 2 detached tasks" in text
     assert "3 detached tasks complete" in text
-    assert "complete as long after" not in noted(n_detached=2, n_unfulfilled=2)
+    assert "from the end to the completion" not in noted(n_detached=2, n_unfulfilled=2)
 
 
 def test_supposed_waits_belong_to_the_note_on_teams_of_one() -> None:

@@ -155,21 +155,21 @@ void SimulatedRun::send_thief(Thread &thief, uint32_t queue, uint64_t now, bool 
 // Ends a deadlock of all threads. Runs a queued task although the rules of tied tasks or domains forbid it, or gives a
 // lock to a second thread, because two locks may share a number. Returns false if no thread can continue.
 bool SimulatedRun::rescue() {
+    uint64_t now = 0;
+    for (const Thread &thread : threads_) now = std::max(now, thread.now);
     for (uint32_t set = 0; set < ready_.n_sets(); set++)
         for (uint32_t i = 0; i < ready_.holding(set).size(); i++) {
             const uint32_t queue = ready_.holding(set)[i];
-            Thread &thread = threads_[queue < threads_.size() ? queue : 0];
-            if (!thread.parked) continue;
-            uint64_t now = 0;
-            for (const Thread &other : threads_) now = std::max(now, other.now);
-            unpark(thread, now);
-            start(thread, ready_.take(queue, 0));
+            const auto is_parked = [](const Thread &thread) { return thread.parked; };
+            const auto owner = threads_.begin() + (queue < threads_.size() ? queue : 0);
+            const auto thread = owner->parked ? owner : std::find_if(threads_.begin(), threads_.end(), is_parked);
+            if (thread == threads_.end()) continue;
+            unpark(*thread, now);
+            start(*thread, ready_.take(queue, 0));
             return true;
         }
     for (uint32_t number = 0; number < locks_.size(); number++) {
         if (!locks_[number].waiting.size()) continue;
-        uint64_t now = 0;
-        for (const Thread &thread : threads_) now = std::max(now, thread.now);
         pass_lock(threads_[locks_[number].waiting.take(0)], number, now);
         return true;
     }

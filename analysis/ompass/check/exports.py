@@ -19,7 +19,7 @@ from ompass.check.report import TITLES, times_table
 from ompass.comparison.report import counts_table
 from ompass.plain_text import visible, visible_lines
 from ompass.reports.model import Table, sentence, words
-from ompass.units import duration
+from ompass.units import duration, plural
 
 _SIGNS = {0: "✅", 1: "❌", 2: "⚠️"}
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~&])")
@@ -119,7 +119,7 @@ def benchmark_check(content: CheckContent) -> str:
             "unit": "ms",
             "value": figure.after_median / 1e6,
             "range": f"{min(figure.after) / 1e6:.6g} to {max(figure.after) / 1e6:.6g}",
-            "extra": f"{len(figure.after)} runs; {TITLES[content.verdict.kind].lower()}",
+            "extra": f"{plural(len(figure.after), 'run')}; {TITLES[content.verdict.kind].lower()}",
         }
         for figure in (*content.evidence.figures, *content.evidence.traced)
     ]

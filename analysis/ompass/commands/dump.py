@@ -162,6 +162,8 @@ def _constructs(locations: dict[int, Location], text: str) -> list[int]:
     chosen = [
         number for number, location in locations.items() if text == str(number) or location.is_named(text)
     ]
+    if not locations:
+        raise NothingToShowError("this run has no constructs", "none was recorded")
     if not chosen:
         there = ", ".join(f"{n}: {location.label()}" for n, location in locations.items())
         raise NothingToShowError(

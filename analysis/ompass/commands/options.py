@@ -317,7 +317,7 @@ def check_form(
     if len(given) > 1:
         raise UsageError(" and ".join(given), "only one format can be written at a time", "call ompass twice")
     if output is not None and not given:
-        raise UsageError("-o", "it needs --json or --csv", f"add --json or --csv, or use {others}")
+        raise UsageError("-o", "it needs --json or --csv", f"add one of these, or use {others}")
 
 
 def check_json_output(as_json: bool, output: Path | None) -> None:

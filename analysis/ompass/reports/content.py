@@ -260,8 +260,10 @@ def select_regions(run: Run, locations: Mapping[int, Location], text: str) -> fr
     """
     present = sorted({row.construct for row in run.regions if run.kind_of(row.construct) == "parallel"})
     chosen = frozenset(c for c in present if text == str(c) or locations[c].is_named(text))
+    if not present:
+        raise NothingToShowError("this run has no parallel region", "none was recorded")
     if not chosen:
-        there = ", ".join(f"{c}: {locations[c].label()}" for c in present) or "none was recorded"
+        there = ", ".join(f"{c}: {locations[c].label()}" for c in present)
         raise NothingToShowError(
             f"no parallel region is `{text}`", f"the regions of this run are {there}", "name one of these"
         )

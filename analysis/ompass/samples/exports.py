@@ -44,7 +44,7 @@ def speedscope_profile(content: SampleContent) -> str:
     profiles = []
     for thread in sorted({sample.thread for sample in content.samples}):
         samples = [sample for sample in content.samples if sample.thread == thread]
-        scale = 1 if content.loads else 1000 / content.frequency_hz
+        scale = 1000 / content.frequency_hz if content.frequency_hz and not content.loads else 1
         weights = [sample.weight * scale for sample in samples]
         profiles.append(
             {

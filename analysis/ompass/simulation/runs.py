@@ -398,8 +398,8 @@ def notes_on(
         )
     if program.n_detached > program.n_unfulfilled:
         notes.append(
-            f"{plural(program.n_detached - program.n_unfulfilled, 'detached task')} complete as long after "
-            "their end as in the recorded run, on any number of threads."
+            f"{plural(program.n_detached - program.n_unfulfilled, 'detached task')}: from the end to the "
+            "completion takes as long as in the recorded run, on any number of threads."
         )
     if trace_end:
         notes.append(f"The simulated program lacks the last part of the run, because {trace_end}.")

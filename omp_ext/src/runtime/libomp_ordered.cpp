@@ -53,8 +53,9 @@ public:
         n_bounds_ = n;
         bounds_ = static_cast<DoacrossBounds *>(malloc(static_cast<size_t>(n) * sizeof *bounds));
         uint64_t n_iterations = 1;
-        for (int i = 0; i < n; i++) n_iterations *= (bounds_[i] = bounds[i]).n_iterations();
-        posted_ = static_cast<uint8_t *>(calloc(n_iterations / 8 + 1, 1)); // untouched pages take no memory
+        for (int i = 0; bounds_ && i < n; i++) n_iterations *= (bounds_[i] = bounds[i]).n_iterations();
+        if (bounds_)
+            posted_ = static_cast<uint8_t *>(calloc(n_iterations / 8 + 1, 1)); // untouched pages take no memory
         if (!posted_) is_gated = false;
     }
     // Finds the number of an iteration. Returns false if there is no such iteration, and so nothing to wait for.
