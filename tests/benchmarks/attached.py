@@ -92,11 +92,11 @@ def seconds(run: subprocess.Popen[str]) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=11, help="rounds that count (default 11)")
+    parser.add_argument("--rounds", type=int, default=11, help="rounds (default 11)")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--screen", type=int, nargs=2, default=(40, 120), metavar=("LINES", "COLUMNS"))
     parser.add_argument("--build", type=Path, default=REPOSITORY / "build" / "release")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all times there")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all times to FILE")
     parser.add_argument("program", nargs="*", metavar="-- PROGRAM", help=f"default: {' '.join(PROGRAM)}")
     given = parser.parse_args()
     program = given.program or PROGRAM
@@ -115,7 +115,7 @@ def main() -> None:
     ratios = [a / b for a, b in zip(times["watched"], times["alone"], strict=True)]
     quartiles = statistics.quantiles(ratios, n=4)
     print(f"{' '.join(program)}, {given.threads} threads: {statistics.median(times['alone']):.2f} s alone")
-    print(f"with top attached {quartiles[1]:.4f} of that ({quartiles[0]:.4f} to {quartiles[2]:.4f})")
+    print(f"with top attached, {quartiles[1]:.4f} times as long ({quartiles[0]:.4f} to {quartiles[2]:.4f})")
     print(f"top took {statistics.median(watched.cpu_s):.2f} s of processor time")
     if given.json:
         given.json.write_text(json.dumps({**times, "top_cpu_s": watched.cpu_s}, indent=1) + "\n")

@@ -3,10 +3,11 @@
 
     python tests/benchmarks/event_sequences.py [--sequences 20000] [--first 1] [--build DIR] [-o FILE]
 
-A third of the sequences conforms to OMPT in orders that libomp does not use, a third also has numbers that
-no specification knows, and a third contradicts itself. `failed` must be 0. A sequence fails if the tool
-crashes, hangs or writes an unreadable trace. It also fails if counts or times are wrong and the run does not
-state the contradiction (`explained_batches`). Needs a build with tests (`cmake --build --preset release`).
+A third of the sequences conforms to OMPT, but orders events as libomp never does. Another third also has
+numbers outside every specification, and the last third contradicts itself. `failed` must be 0. A sequence
+fails if the tool crashes, hangs or writes an unreadable trace. It also fails if counts or times are wrong
+and the run does not report the contradiction (`explained_batches`). Needs a build with tests
+(`cmake --build --preset release`).
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the gain of placing tasks on this machine: health and heat in domains of one cache each.
+"""Measures the gain from placing tasks on this machine, with health and heat and one domain per cache.
 
-Times three ways in turn, round after round: the version `tasks` on the runtime alone (stock), the same under
-the scheduler without placement (unplaced), and the version `locality`, strict (placed). The data fit into the
-caches of all domains together, but not into one. After the timed rounds Ompass records each way once, for the
-breakdown of thread time. Needs only the standard library, the command `ompass` and an idle machine.
+Each round times three ways in turn. `stock` is the version `tasks` on the runtime alone; `unplaced` is the
+same version under the scheduler, without placement; `placed` is the version `locality` in strict mode. The
+data fit into all caches together, but not into one. After the timed rounds, Ompass records each way once,
+for the breakdown of thread time. Needs only the standard library, the command `ompass` and an idle machine.
 
     tests/benchmarks/ext_locality.py                       # table
     tests/benchmarks/ext_locality.py --domains l2 --rounds 15 --json
@@ -29,7 +29,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 BUILD = REPOSITORY / "build" / "release"
 STATES = ("work_ns", "create_ns", "schedule_ns", "sync_ns", "idle_ns")
 
-# For two L2 caches of 512 KiB. Two plates of 200 x 200 doubles take 640 KiB. Health with 5 levels takes about
+# Sizes for two L2 caches of 512 KiB: two plates of 200 x 200 doubles take 640 KiB, health with 5 levels about
 # 800 KiB.
 INPUTS = {
     "heat": ("--size", "200", "--steps", "500", "--cutoff", "manual", "--grain", "16"),
@@ -38,7 +38,7 @@ INPUTS = {
 
 
 def ways(domains: str, library: Path) -> dict[str, tuple[str, dict[str, str]]]:
-    """Returns, by name, the version of the program and its environment."""
+    """Returns the version of the program and its environment for each way, by name."""
     scheduled = {"LD_PRELOAD": str(library), "OMP_EXT_SCHEDULE": "1", "OMP_EXT_DOMAINS": domains}
     return {
         "stock": ("tasks", {}),
@@ -78,10 +78,10 @@ def breakdown(ompass: str, program: Path, options: tuple[str, ...], settings: di
         )
         if finished.returncode != 0:
             sys.exit(f"ext_locality.py: ompass run failed:\n{finished.stdout}{finished.stderr}")
-        told = json.loads(report.read_text())
-        shares = {state.removesuffix("_ns"): told[state] / told["thread_time_ns"] for state in STATES}
-        work_s = told["work_ns"] / 1e9
-        return {"shares": shares, "work_seconds": work_s, "locality": told.get("locality")}
+        found = json.loads(report.read_text())
+        shares = {state.removesuffix("_ns"): found[state] / found["thread_time_ns"] for state in STATES}
+        work_s = found["work_ns"] / 1e9
+        return {"shares": shares, "work_seconds": work_s, "locality": found.get("locality")}
 
 
 def measure(arguments: argparse.Namespace, name: str) -> list[dict[str, Any]]:
@@ -133,7 +133,7 @@ def main() -> None:
     if not arguments.library.is_file() or not all(
         (BUILD / "bots" / f"{name}-locality").is_file() for name in names
     ):
-        parser.error("nothing is built: ./run build")
+        parser.error("the library or a program is not built: ./run build")
     rows = [row for name in names for row in measure(arguments, name)]
     if arguments.json:
         machine = {"machine": platform.machine(), "processors": os.cpu_count(), "load": os.getloadavg()[0]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts how often the first finding on an MPI job is right: jobs with one known problem, under three loads.
+"""Counts how often the first finding on an MPI job with one known problem is right, under three loads.
 
 Records each job of tests/programs/ranks, in C and Fortran, with OpenMPI and MPICH: alone (two ranks), with
 two more ranks than processors, and next to a program that uses a processor. `crowded_hosts` and `one_core`
@@ -164,7 +164,7 @@ def print_table(outcomes: Sequence[Outcome]) -> None:
             case = outcome.case
             print(f"wrong: {case.kind}, {case.implementation}, {case.language}, {case.load}: {outcome.first}")
     n_spoilt = len(outcomes) - len(judged)
-    print(f"{sum(one.is_right for one in judged)} of {len(judged)} right, {n_spoilt} disturbed, omitted")
+    print(f"{sum(one.is_right for one in judged)} of {len(judged)} right; {n_spoilt} disturbed jobs omitted")
     firsts = collections.Counter(one.first for one in judged)
     print("first findings:", ", ".join(f"{name} {n}" for name, n in firsts.most_common()))
 

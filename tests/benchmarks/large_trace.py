@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures every analysis on a trace of 100 million events: seconds and memory, on one core and 4 GiB.
+"""Measures the time and memory of every analysis of a trace of 100 million events, on one core with 4 GiB.
 
 Records a short run of a benchmark program, and repeats its regions, with shifted ids and times, until the
 trace has about that many events. Makes two such traces: one with the finest tasks (fib without a cut-off),
@@ -7,8 +7,8 @@ one with declared kernels (health). Each analysis is a separate process, bound t
 limit (RLIMIT_DATA) of 4 GiB. Prints a table and writes JSON. Run it with the Python that has the package
 installed; needs the build (release preset) and about 5 GB of disk in --scratch.
 
-CPU seconds are the time on a quiet core. The large trace keeps the statistics of the short run. `report`
-without `--from events` is measured too, but its figures describe the short run.
+On a quiet core, an analysis takes as long as its CPU seconds, so the limit of 60 s applies to them. The large
+trace keeps the statistics of the short run: a `report` without `--from events` describes only the short run.
 """
 
 from __future__ import annotations
@@ -269,7 +269,7 @@ def write_events(path: Path, head: bytes, chunks: Iterator[np.ndarray[Any, np.dt
 
 
 def make_large(short: Path, large: Path, n_events: int) -> int:
-    """Writes the large run; returns the number of times that it has the regions."""
+    """Writes the large run; returns how often it contains the regions of the short run."""
     logs = [ThreadLog(path) for path in sorted(short.glob("thread-*.log"))]
     bodies = [log.records[log.begin : log.end] for log in logs]
     n_short = sum(map(len, bodies))
@@ -332,7 +332,7 @@ def main() -> None:
     parser.add_argument("--build", type=Path, default=REPOSITORY / "build/release")
     parser.add_argument("--scratch", type=Path, help="a folder for the traces (default: a temporary one)")
     parser.add_argument("--only", action="append", help="analyses to measure, such as `graph` (default: all)")
-    parser.add_argument("--json", type=Path, help="write all figures there")
+    parser.add_argument("--json", type=Path, help="write all figures to this file")
     arguments = parser.parse_args()
     results: dict[str, Any] = {"events": arguments.events, "analyses": []}
     print(f"{'trace':<9}{'analysis':<20}{'s':>8}{'CPU s':>8}{'MiB':>8}  status")

@@ -3,9 +3,9 @@
 
 Uses programs of tests/diseases (built by clang, sick unless the name ends in -cured) and benchmark programs
 of bots/, with two further versions: lu with dependences, and sparselu with tasks created in worksharing
-loops. Each round runs every program on two threads without the tool, and records traces on one thread and on
-two. Each trace gives a prediction for two threads. For both numbers of recorded threads, reports the error of
-the median prediction against the median measured time, or the reason of a refusal.
+loops. Each round of a program runs it on two threads without the tool, and records traces on one thread and
+on two. Each trace gives a prediction for two threads. For both numbers of recorded threads, reports the error
+of the median prediction against the median measured time, or the reason of a refusal.
 
 Also predicts 4, 8, 16 and 32 threads from both traces. The exit status is 1 if a prediction is shorter than
 the work divided by the threads, the longest chain, or the time for which the program holds one lock.
@@ -120,12 +120,12 @@ def environment(subject: Subject, threads: int) -> dict[str, str]:
 
 def run_bare(subject: Subject, clock: Path, folder: Path) -> float:
     """Runs the program on two threads without the tool; returns the time in regions in ns."""
-    told = folder / "region-time"
-    measured = {"OMP_TOOL_LIBRARIES": str(clock), "REGION_TIME_FILE": str(told)}
+    report = folder / "region-time"
+    measured = {"OMP_TOOL_LIBRARIES": str(clock), "REGION_TIME_FILE": str(report)}
     subprocess.run(
         subject.command, env={**environment(subject, 2), **measured}, check=True, stdout=subprocess.DEVNULL
     )
-    return float(told.read_text())
+    return float(report.read_text())
 
 
 def record(subject: Subject, threads: int, directory: Path) -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the time and memory of reading a trace, from log to breakdown.
 
-Records two traces of the benchmark program fib (deferred tasks, and undeferred tasks, several of which are
-packed into a word), then replays each in a separate process. Prints a table and writes JSON. Run it with the
+Records two traces of the benchmark program fib: one with deferred tasks, one with undeferred tasks, which are
+packed several to a word. Replays each in a separate process, prints a table and writes JSON. Run it with the
 Python that has the package installed; needs the build (release preset).
 """
 
@@ -20,7 +20,7 @@ CASES = {
     "deferred": "--cutoff none --size 31",
     "undeferred": "--cutoff if --size 35 --depth 10",
 }
-# Peak resident memory includes the pages of the mapped log; it is compared with the log's length.
+# Peak resident memory includes the pages of the mapped log. The table divides it by the length of the log.
 REPLAY = """
 import json, resource, sys, time
 from ompass import _core
@@ -68,7 +68,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2, help="threads of the recorded program")
     parser.add_argument("--build", type=Path, default=REPOSITORY / "build/release")
-    parser.add_argument("--json", type=Path, help="write all samples there")
+    parser.add_argument("--json", type=Path, help="write all samples to this file")
     arguments = parser.parse_args()
     results: dict[str, list[dict[str, float]]] = {}
     with tempfile.TemporaryDirectory(dir=arguments.build) as scratch:

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the cost of recording for a program of short parallel regions.
 
-short_regions.c runs reductions in which each thread works for 2 us: without a tool, with an empty tool, and
-recorded. All ways run once per round, in random order. Reports the time of a region, and the cost of
-recording beyond 1.1 times the empty tool, for each thread (target: at most 0.3 us). The figure of a run is
-the lower quartile of its batches of 250 regions; on a busy machine, choose --figure least.
+short_regions.c runs reductions in which each thread works for 2 us. Each round runs it without a tool, with
+an empty tool, and recorded in several ways, in random order. Reports the time of a region, and how far the
+time of a recorded region exceeds 1.1 times that with the empty tool (target: at most 0.3 us per thread). The
+figure of a run is the lower quartile of its batches of 250 regions; on a busy machine, choose --figure least.
 
     tests/benchmarks/short_regions.py                        # one and two threads, about a minute
     tests/benchmarks/short_regions.py --threads 2 --work-ns 1000 --figure least --json regions.json
@@ -107,15 +107,15 @@ def run_once(program: Path, way: Way, threads: int, work_ns: int, batches: int) 
 
 
 def measure(
-    program: Path, of: list[Way], threads: int, arguments: argparse.Namespace
+    program: Path, compared: list[Way], threads: int, arguments: argparse.Namespace
 ) -> Iterator[dict[str, Any]]:
     """Runs all ways in each round; yields a result for each way."""
-    runs: dict[str, list[dict[str, float]]] = {way.name: [] for way in of}
+    runs: dict[str, list[dict[str, float]]] = {way.name: [] for way in compared}
     for _ in range(arguments.rounds):
-        for way in random.sample(of, len(of)):
+        for way in random.sample(compared, len(compared)):
             runs[way.name].append(run_once(program, way, threads, arguments.work_ns, arguments.batches))
     ns = {name: [run[f"{arguments.figure}_ns"] for run in own] for name, own in runs.items()}
-    for way in of:
+    for way in compared:
         low, median, high = quartiles(ns[way.name])
         beyond = [own - ALLOWED_FACTOR * empty for own, empty in zip(ns[way.name], ns[EMPTY], strict=True)]
         yield {
@@ -143,8 +143,8 @@ def print_results(results: list[dict[str, Any]]) -> None:
         low, high = result["quartiles"]
         line = f"  {result['way']:26} {result['ns']:8.0f} ns a region ({low:.0f} to {high:.0f})"
         if result["met"] is not None:
-            line += f", {result['of_empty']:.3f} of empty, {result['beyond_ns']:+6.0f} ns beyond"
-            line += f" {ALLOWED_FACTOR} of empty: {'met' if result['met'] else 'MISSED'}"
+            line += f", {result['of_empty']:.3f} times empty, {result['beyond_ns']:+6.0f} ns beyond"
+            line += f" {ALLOWED_FACTOR} times empty: {'met' if result['met'] else 'MISSED'}"
         print(line, flush=True)
 
 
@@ -168,7 +168,7 @@ def main() -> None:
     parser.add_argument("--build", type=Path, default=REPOSITORY / "build" / "release")
     parser.add_argument("--library", type=Path, help="libompass.so (default: the build's)")
     parser.add_argument("--before", type=Path, help="another libompass.so to measure")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to FILE")
     arguments = parser.parse_args()
     if arguments.rounds < 2 or arguments.batches < 1:
         parser.error("--rounds must be at least 2, --batches at least 1")
@@ -181,9 +181,9 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     results: list[dict[str, Any]] = []
     try:
-        program, of = compile_program(folder), ways(library, before, folder)
+        program, compared = compile_program(folder), ways(library, before, folder)
         for threads in arguments.threads:
-            own = list(measure(program, of, threads, arguments))
+            own = list(measure(program, compared, threads, arguments))
             print_results(own)
             results += own
     except (BenchmarkError, subprocess.TimeoutExpired) as error:

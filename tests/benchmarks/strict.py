@@ -3,9 +3,9 @@
 
 Runs tree.c (depth 16, five regions) and fig8.c with a split on every level (depth 14), alternately in strict
 and in relaxed mode, on several numbers of threads and domains. Prints medians and quartiles of the ratios
-within a round, the numbers of tasks outside of their domain and of rescues, and the round-trip time of a
-cache line between two processors, which determines the cost. Writes JSON. Needs the build (release preset),
-clang 19, and an idle machine.
+within a round, the number of tasks that ran outside their domain, the number of rescues, and the round-trip
+time of a cache line between two processors, which determines the cost. Writes JSON. Needs the build (release
+preset), clang 19, and an idle machine.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PROGRAMS = {"tree": ("ext/tree.c", (), ("16", "5")), "fig8": ("ext/fig8.c", ("-D
 def run(program: Path, words: tuple[str, ...], threads: int, domains: int, strict: bool) -> dict[str, float]:
     """Returns the median time in ms, and counts.
 
-    fig8 ends with an error if a task ran outside of its domain, which only relaxed mode permits.
+    fig8 ends with an error if a task ran outside its domain. Only relaxed mode permits that.
     """
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("OMP", "KMP"))}
     environ |= {"OMP_NUM_THREADS": str(threads), "OMP_EXT_DOMAINS": str(domains)}
@@ -51,7 +51,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--only", choices=sorted(PROGRAMS))
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to FILE")
     arguments = parser.parse_args()
     toolchain = toolchain_named("clang-19")
     ping = compile_source("../benchmarks/cache_line.c", toolchain, opt_level="-O2")
@@ -72,7 +72,7 @@ def main() -> None:
             outside, rescued = (sum(strict[what] for strict, _ in rounds) for what in ("outside", "rescued"))
             print(
                 f"{name} {threads}x{domains}: {middle:.2f} ({low:.2f} to {high:.2f}), outside {outside:.0f},"
-                f" rescued {rescued:.0f}; a line there and back {min(line_ns):.0f} to {max(line_ns):.0f} ns",
+                f" rescued {rescued:.0f}; round trip of a line {min(line_ns):.0f} to {max(line_ns):.0f} ns",
                 flush=True,
             )
             found.append(

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares a build of libomp_ext.so with another one, or with the runtime alone, on every benchmark program.
 
-Runs each program with its default cut-off and without placement, preloaded with one library and with the
-other, in random order in each round. The result is the median of the ratios of single rounds, with its 99%
-confidence interval (by order statistics). Each case continues until that interval is on one side of --limit,
-or for --most rounds. Cases alternate, so a noisy minute affects all of them. A case may end after any
-round, so the confidence of cases that end early is below 99%.
+A case is a program, with its default cut-off and without placement, on a number of threads. Each round runs
+it once with each library preloaded, in random order. The result is the median of the ratios within a round,
+with its 99% confidence interval (by order statistics). A case ends when that interval is on one side of
+--limit, or after --most rounds. Cases alternate, so a noisy minute affects all of them. Because a case may
+end after any round, the confidence of cases that end early is below 99%.
 
     tests/benchmarks/two_libraries.py OLD.so build/release/lib/libomp_ext.so
     tests/benchmarks/two_libraries.py OLD.so NEW.so --threads 1,2 --most 41 --minutes 60 --json F
@@ -96,7 +96,7 @@ class Case:
 
 
 def ranks_outside(n: int) -> int:
-    """Returns the number of values, of n, on each side of the median's interval; -1 if n is too small."""
+    """Returns how many of n values lie on each side of the median's interval; -1 if n is too small."""
     sum_of_chances, outside = 0.0, -1
     for k in range(n):
         sum_of_chances += math.comb(n, k) / 2**n
@@ -113,14 +113,14 @@ def main() -> None:
     )
     parser.add_argument("old", help="the library to compare with; none: the runtime alone")
     parser.add_argument("new", help="the library to judge")
-    parser.add_argument("--dormant", action="store_true", help="preloaded, but not used")
+    parser.add_argument("--dormant", action="store_true", help="preload the library, but do not use it")
     parser.add_argument("--threads", default="1,2", help="numbers of threads (default 1,2)")
     parser.add_argument("--only", default="", help="programs whose name contains this")
     parser.add_argument("--limit", type=float, default=1.01, help="limit of the ratio (default 1.01)")
-    parser.add_argument("--least", type=int, default=9, help="rounds at least (default 9)")
-    parser.add_argument("--most", type=int, default=41, help="rounds at most (default 41)")
-    parser.add_argument("--minutes", type=float, default=60, help="begin no round after that (default 60)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
+    parser.add_argument("--least", type=int, default=9, help="fewest rounds (default 9)")
+    parser.add_argument("--most", type=int, default=41, help="most rounds (default 41)")
+    parser.add_argument("--minutes", type=float, default=60, help="time limit (default 60)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to FILE")
     arguments = parser.parse_args()
     programs = [path for path in sorted((BUILD / "bots").glob("*-tasks")) if arguments.only in path.name]
     if not programs:

@@ -51,12 +51,12 @@ def seconds(build: Path, command: list[str], threads: int, settings: dict[str, s
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=31, help="rounds that count (default 31)")
+    parser.add_argument("--rounds", type=int, default=31, help="rounds after a warm-up round (default 31)")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--only", choices=sorted(PROGRAMS), help="one of the programs")
     parser.add_argument("--unbound", action="store_true", help="do not bind threads")
     parser.add_argument("--build", type=Path, default=REPOSITORY / "build" / "release")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all times there")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all times to FILE")
     arguments = parser.parse_args()
     if not arguments.unbound:
         os.environ["OMP_PROC_BIND"] = "true"
