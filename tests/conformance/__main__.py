@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`./run conformance FOLDER...`: runs the programs of suites in every way and lists what differs."""
+"""`./run conformance FOLDER...`: runs the programs of suites in every way and lists the differences."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def chosen_programs(folders: Sequence[Path], only: str) -> list[Program]:
-    """Returns the programs of the checkouts. Raises UsageError if a folder is missing or none fits."""
+    """Returns the programs of the checkouts. Raises UsageError if a folder is missing or no name matches."""
     for folder in folders:
         if not folder.is_dir():
             raise UsageError(str(folder), "there is no such folder", "give the checkout of a suite")
@@ -61,7 +61,7 @@ def chosen_programs(folders: Sequence[Path], only: str) -> list[Program]:
 
 
 def run(campaign: Campaign, cases: Sequence[Case], at_once: int, *, again: bool = False) -> list[Entry]:
-    """Runs the cases that the journal lacks. Repeats those with differences if `again`."""
+    """Runs the cases that the journal lacks. If `again`, also repeats those with differences."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     header = {"format": "ompass conformance journal 1"}
     with Journal(FOLDER / "journal.jsonl", f"remove {FOLDER}", header) as journal:
@@ -89,7 +89,7 @@ def serious(entry: Entry) -> list[Entry]:
 
 
 def complaint(entry: Entry) -> str:
-    """Returns the differences of an entry, a line each."""
+    """Returns the differences of an entry, one per line."""
     return "\n".join(
         f"{entry['program']}, {entry['threads']} threads, {found['way']}: {found['difference']} (in "
         f"{found['n_different']} of {found['n_runs']} runs, in none of {found['n_stock_runs']} stock runs)"
@@ -126,14 +126,14 @@ def parsed() -> argparse.Namespace:
         description="Build the OpenMP programs of third-party suites, and run each without Ompass, with the "
         "tool, with the extension, and with both. List the programs whose exit status or output differs "
         "from stock runs. Finished programs are skipped: the same command resumes an interrupted one.",
-        epilog=f"The journal is in {os.path.relpath(FOLDER, toolchains.REPOSITORY)}. Of "
-        f"{', '.join(suite.name for suite in SUITES if suite.made)}, programs of several files are built; "
-        "of other suites, programs of a single file.",
+        epilog=f"The journal is in {os.path.relpath(FOLDER, toolchains.REPOSITORY)}. In "
+        f"{', '.join(suite.name for suite in SUITES if suite.made)}, a program may have several files; "
+        "in other suites, only programs of a single file are built.",
     )
     parser.add_argument("folder", type=Path, nargs="+", metavar="FOLDER", help="checkout of a suite")
     parser.add_argument("--only", default="*", metavar="PATTERN", help="programs, such as '*task*'")
     parser.add_argument("--way", default="*", metavar="PATTERN", help="ways to load, such as 'trace*'")
-    parser.add_argument("--threads", default=",".join(map(str, _THREADS)), metavar="N,...", help="2,4,8")
+    parser.add_argument("--threads", default=",".join(map(str, _THREADS)), metavar="N,...", help="(2,4,8)")
     parser.add_argument("--toolchain", default=toolchains.DEFAULT_TOOLCHAIN, metavar="NAME", help="clang-19")
     parser.add_argument("--limit", type=float, default=60.0, metavar="SECONDS", help="limit of a run (60)")
     parser.add_argument(

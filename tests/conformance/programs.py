@@ -66,7 +66,7 @@ def _single_files(suite: Suite, folder: Path) -> Iterator[Program]:
             continue
         needed = [file for word, files in suite.needs.items() if word in text for file in files]
         if any(Path(file).suffix != path.suffix for file in needed):
-            continue  # a compiler builds all files of a program
+            continue  # one compiler must build all files of a program
         arguments = next((a for pattern, a in suite.arguments.items() if fnmatch.fnmatch(name, pattern)), ())
         yield Program(
             f"{suite.name}/{name}",
@@ -107,8 +107,8 @@ def _flags(folder: Path, includes: Sequence[str], flags: Sequence[str]) -> tuple
 def build(program: Program, toolchain: Toolchain) -> Built:
     """Builds a program, unless its executable exists.
 
-    clang ignores unknown clauses with a warning. Then the build fails: without the clause, the program may
-    have a race.
+    clang ignores unknown clauses with a warning. This warning is an error here: without the clause, the
+    program may have a race.
     """
     is_by_clang = "clang" in toolchain.cc and not program.source.suffix.lower().startswith(".f")
     warnings = ("-Wno-everything", "-Werror=extra-tokens") if is_by_clang else ("-w",)

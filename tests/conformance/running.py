@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts the programs of a campaign. Ends them and their children, also when the campaign ends early."""
+"""Starts the programs of a campaign. Ends them and their children, even if the campaign ends early."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from threading import Lock
 
 
 class StoppedError(Exception):
-    """Raised if a program must not start, because the campaign ends."""
+    """Raised instead of starting a program when the campaign is ending."""
 
 
 class RunningPrograms:

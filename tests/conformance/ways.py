@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ways to load tool and extension: the variables of each, and its name."""
+"""The ways to load the tool and the extension, each with its name and variables."""
 
 from __future__ import annotations
 

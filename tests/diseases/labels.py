@@ -6,7 +6,7 @@
 - `kind`: its disease; `healthy`: none
 - `label`: the right first findings of one run; empty: the kind. `nothing`: one run cannot show the disease
 - `scale`: the right verdicts of a sweep; empty: the kind
-- `crowded`: findings that are also right, like "too many threads", if there are more threads than processors
+- `crowded`: findings that, besides "too many threads", are right if there are more threads than processors
   or only one processor
 - `gcc`: findings that are also right if gcc builds the program, because the runtime does not see its static
   loops and sections
@@ -15,9 +15,9 @@
 
 `advice.csv` lists the kinds of advice that express the cure of a program, if there are any.
 
-Lists are separated by spaces. On one processor, "too many threads" is always right. `CURED` builds the
-program without its disease; then no finding is right. A comment `DISEASE` marks the construct that a finding
-should name, and a comment `HOT` the line whose processor time grows with the number of threads.
+Lists are separated by spaces. On one processor, "too many threads" is always right. The macro `CURED` builds
+the program without its disease, so its runs should have no finding. A comment `DISEASE` marks the construct
+that a finding should name, and a comment `HOT` the line whose processor time grows with the threads.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def chosen_cases(arguments: argparse.Namespace) -> list[Case]:
-    """Returns the requested cases: seed by seed, all kinds. Raises UsageError for an unknown kind."""
+    """Returns the requested cases, all kinds for each seed in turn. Raises UsageError for an unknown kind."""
     names = arguments.only.split(",") if arguments.only else list(KINDS)
     if unknown := [name for name in names if name not in KINDS]:
         raise UsageError(unknown[0], "no such fault", f"there are {', '.join(KINDS)}")
@@ -76,9 +76,9 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="./run faults",
         description="Run a program that ends, forks, unloads libraries, or lacks memory, disk or files at "
-        "random moments, without and with the tool: its output and status must be the same, nothing recorded "
-        "may be lost, and missing parts must be stated. Finished runs are skipped: the same command resumes "
-        "an interrupted one.",
+        "random moments, without and with the tool. Its output and status must be the same. The recording "
+        "must be complete, or state its missing parts. Finished runs are skipped: the same command resumes "
+        "an interrupted campaign.",
         epilog="The journal and the folders of failed runs are in "
         f"{FOLDER.relative_to(toolchains.REPOSITORY)}. "
         f"Faults: {', '.join(KINDS)}.",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Judges a run: the program must behave as without the tool, and the recording must be complete.
 
-If the fault permits missing parts, the recording must state them.
+If the fault permits missing parts, the recording may lack some, but must state them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def check_recording(case: Case, run_dir: Path, recorded: Ended, *, killed_late: 
     killed_late: True if the kill followed the whole output of the program, and perhaps the recording's end.
     """
     messages = tool_lines(recorded.stderr)
-    assert len(messages) == len(set(messages)) <= MOST_MESSAGES, f"says too much: {messages}"
+    assert len(messages) == len(set(messages)) <= MOST_MESSAGES, f"too many or repeated messages: {messages}"
     if case.kind.misses and not is_recorded(run_dir):
         assert messages or case.kind.name == "removed", "nothing was recorded, and no line reports it"
         with contextlib.suppress(OmpassError):
@@ -112,7 +112,7 @@ def check_counts(case: Case, profile: _core.Run, progress: Progress, messages: l
             continue
         assert case.kind.misses, f"{figures[name]} {name} recorded, {certain} are certain"
         assert profile.incomplete_reasons and messages, (
-            f"{certain - figures[name]} {name} are missing, unstated"
+            f"{certain - figures[name]} {name} are missing without a notice"
         )
     if case.kind.ends == "whole" and profile.complete and not case.kind.pauses:
         assert figures["tasks"] == progress.n_started, (

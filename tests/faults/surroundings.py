@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the faults around a program: kills, small disks, limits, and a reader or a removal during the run."""
+"""Makes the faults outside a program: kills, small disks, limits, reading or removal of the run directory."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Surroundings:
 
 @contextlib.contextmanager
 def surroundings_of(case: Case, folder: Path) -> Iterator[Surroundings]:
-    """Makes the surroundings of a case in its folder. Raises SkippedError if this machine cannot."""
+    """Makes the surroundings of a case in its folder. Raises SkippedError if that is impossible here."""
     usual = folder / "run.ompass"
     chosen = case.random("surroundings")
     name = case.kind.name

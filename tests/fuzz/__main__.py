@@ -57,13 +57,13 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="./run fuzz",
         description="Fuzz the readers of run directories under sanitizers. Inputs that reach new code are "
-        "kept in build/fuzz/corpus; an input that fails is a file build/fuzz/crash-…, timeout-… or oom-…. "
-        "build/fuzz/bin/ompass-fuzz-run FILE repeats it.",
+        "kept in build/fuzz/corpus; an input that fails is kept as build/fuzz/crash-…, timeout-… or oom-…, "
+        "which `build/fuzz/bin/ompass-fuzz-run FILE` repeats.",
     )
     parser.add_argument("seconds", nargs="?", type=int, default=60, help="duration (60)")
     parser.add_argument("--at-once", type=int, default=1, metavar="N", help="processes (1)")
     parser.add_argument(
-        "--keep", action="store_true", help="instead, add found inputs to tests/fuzz/found.tar.xz"
+        "--keep", action="store_true", help="do not fuzz; add found inputs to tests/fuzz/found.tar.xz"
     )
     parser.add_argument("--go-on", action="store_true", help="continue after a failure")
     return parser.parse_args()

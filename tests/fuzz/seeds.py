@@ -80,7 +80,7 @@ def packed(archive: Path) -> bytes:
 
 
 def write(folder: Path) -> None:
-    """Writes an input for each run and reader, and the inputs that fuzzing found, into an empty folder."""
+    """Replaces the folder by one with an input for each run and reader, and the inputs that fuzzing found."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for archive in sorted([*GOLDEN.glob("*.tar.xz"), *RUNS.glob("*.tar.xz")]):
@@ -105,7 +105,7 @@ def found() -> dict[str, bytes]:
 
 
 def keep(new: Iterable[Path]) -> None:
-    """Adds inputs to those that fuzzing found."""
+    """Adds inputs to found.tar.xz."""
     inputs = found() | {path.name: path.read_bytes() for path in new}
     with tarfile.open(FOUND, "w:xz", preset=9) as archive:
         for name, data in sorted(inputs.items()):

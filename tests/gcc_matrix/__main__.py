@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def run(campaign: Campaign, cases: Sequence[Case], at_once: int) -> list[Outcome]:
-    """Runs all cases. Writes its progress, and each case with another result, to stderr."""
+    """Runs all cases. Writes its progress, and each case with a wrong result, to stderr."""
     return with_progress(
         campaign.run_all(cases, at_once),
         len(cases),
@@ -72,7 +72,7 @@ def _names_of(known: Iterable[str]) -> Callable[[str], list[str]]:
 
     def names(text: str) -> list[str]:
         if unknown := [name for name in text.split(",") if name not in known]:
-            raise argparse.ArgumentTypeError(f"{unknown[0]} is none of {', '.join(known)}")
+            raise argparse.ArgumentTypeError(f"{unknown[0]} is not one of {', '.join(known)}")
         return text.split(",")
 
     return names
@@ -89,8 +89,8 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="./run gcc-matrix",
         description="Run small programs, which together call every function of gcc's libgomp, on each LLVM "
-        "runtime: in each mode, on 1, 2 and 4 threads. Show whether each has the result of libgomp, "
-        "or is refused by name. Exits with 1 if any has another result.",
+        "runtime: in each mode, on 1, 2 and 4 threads. Show whether each has the same result as on libgomp, "
+        "or is refused by name. Exit with 1 if any result differs.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The programs of the matrix, and the functions of libgomp that each of them calls.
 
-Owns the corpus: the sources in `programs` and in tests/programs/gomp, and one program that only names the
-functions that no program calls directly. A source may have two directives in comments at its head:
+Owns the corpus: the sources in `programs` and in tests/programs/gomp, and one program that is linked against
+all functions that no other program calls. A source may have two directives in comments at its head:
 `environment:`, variables for its runs, and `flags:` for its compiler.
 """
 

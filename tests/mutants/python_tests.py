@@ -149,7 +149,7 @@ class PythonTests:
                 command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False
             )
             if done.returncode:
-                print(f"{done.stdout}\nTests fail without a change, so they judge none.", file=sys.stderr)
+                print(f"{done.stdout}\nTests that fail without a change are not used.", file=sys.stderr)
             parts = [json.loads(part.read_text(encoding="utf-8")) for part in Path(folder).glob("*.json")]
         return {test: entry for part in parts for test, entry in part.items()}
 

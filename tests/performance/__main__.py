@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`./run performance`: records this commit on this machine; with two records, compares them."""
+"""`./run performance`: measures this commit on this machine; with two records, compares them."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ SOURCE_PATH = "/srv/ompass/.venv/bin"
 _PYTHON_TAGS = {"12": "cp311-cp311", "13": "cp312-abi3"}
 """Tags of the wheels for the Python of each Debian release."""
 
-_SAID = {"marks": "sum=1225", "placed": "sum=1225 held=50", "recorded": "sum=1225"}
+_OUTPUTS = {"marks": "sum=1225", "placed": "sum=1225 held=50", "recorded": "sum=1225"}
 _OF_USER = {"OMP_NUM_THREADS": "2", "OMPASS_SUMMARY": "off", "CC": "clang"}
 """Variables of a user's commands. The build of the source may use another compiler."""
 
@@ -204,7 +204,7 @@ def build_by_pkg_config(installed: Installed) -> None:
 
 def check_programs(installed: Installed, folder: str) -> None:
     """Checks the output of the programs, and the recording of the one that links the tool."""
-    for program, said in _SAID.items():
-        assert installed.run(f"cd {folder}; ./{program}", OMPASS_DIR="run.ompass").strip() == said, program
+    for program, output in _OUTPUTS.items():
+        assert installed.run(f"cd {folder}; ./{program}", OMPASS_DIR="run.ompass").strip() == output, program
     found = json.loads(installed.run(f"ompass report {folder}/run.ompass --json"))
     assert [(kernel["name"], kernel["executions"]) for kernel in found["kernels"]] == [("add", 50)]
