@@ -31,8 +31,8 @@ _MEMORY: Final = ("local_bytes", "remote_bytes")
 class SimulatedWithMemory:
     """A step that simulates the calmest trace of a case. Its value is a table with a row per run.
 
-    The columns are those of Simulated, and: `local_bytes` and `remote_bytes`, the bytes from the own node and
-    from other nodes with their caches; `found_0` and so on, the blocks found in each level of the caches.
+    After the columns of Simulated follow `local_bytes` and `remote_bytes`, the bytes from the own node and
+    from other nodes with their caches, and `found_0` and so on, the blocks found in each level of the caches.
     """
 
     case: str

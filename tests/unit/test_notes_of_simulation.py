@@ -53,7 +53,7 @@ def test_lost_time_is_noted_if_it_exceeds_a_hundredth_of_the_work(figure: str, w
         ({"n_nested": 1}, "Nested regions run on the thread that enters them"),
         ({"n_dependent_waits": 1}, "1 taskwait with dependences"),
         ({"n_unfulfilled": 1, "n_detached": 1}, "events of 1 detached task are not in the trace"),
-        ({"n_detached": 1}, "1 detached task: from the end to the completion takes as long as in the recorded"),
+        ({"n_detached": 1}, "1 detached task: from the end to the completion takes as long as in the"),
         ({"trace_end": "the disk was full"}, "lacks the last part of the run, because the disk was full"),
         ({"n_out_of_order": 1}, "1 event had to be processed before their causes"),
         ({"n_accesses": 1}, "because no caches are known"),

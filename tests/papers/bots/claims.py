@@ -26,7 +26,7 @@ def _runtime_claims() -> Iterator[Claim]:
         show=ratio_text,
         cause=(
             "The runtimes are alike on one thread, so the difference comes from two threads on processors "
-            "that other programs use. The spread on"
+            "that other programs use. The spread is"
         ),
         evidence=lambda values: {"1 thread": numbers.runtime_spread(values, "alignment", NONE, 1)},
     )
@@ -75,8 +75,8 @@ def _granularity_claims() -> Iterator[Claim]:
                 holds=rises,
                 show=lambda ms: f"{ms:.2f} ms",
                 cause=(
-                    "Without a cut-off the run takes so much longer, for its overhead, that even rare idle "
-                    "time adds up. Of the time of all cores idle time is"
+                    "Without a cut-off, overhead makes the run so much longer that even rare idle time adds "
+                    "up. The share of idle time in the time of all cores is"
                 ),
                 evidence=lambda values, one=one: {  # type: ignore[misc]
                     cutoff: numbers.shares(values, plan.traced_name(one.name, cutoff), 32)["idle"]
@@ -130,9 +130,9 @@ def _scaling_claims() -> Iterator[Claim]:
 _SMALLER: Final = "Our input is smaller than theirs."
 _CAUSES: Final = {
     "health": "The country is the suite's, but a step of a patient takes a fraction of the paper's time, so "
-    "that the same costs of operations weigh more. With the suite's 365 steps a task of theirs takes 31 µs.",
-    "sparselu": "The matrix has blocks like theirs, but a block takes a fraction of the time, so that the "
-    "same costs of operations weigh more, and the last steps have fewer blocks than cores.",
+    "the same costs of operations weigh more. With the suite's 365 steps, a task of the paper takes 31 µs.",
+    "sparselu": "The matrix has blocks like theirs, but a block takes a fraction of the time, so the same "
+    "costs of operations weigh more, and the last steps have fewer blocks than cores.",
 }
 
 CLAIMS: Final = (*_runtime_claims(), *_granularity_claims(), *_scaling_claims())

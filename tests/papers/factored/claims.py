@@ -29,7 +29,7 @@ def _overhead_gap(values: Values, letter: str) -> float:
 
 
 def _algorithmic(values: Values, letter: str) -> float:
-    """Returns by how much the program without tasks takes longer than the quicksort, as a share."""
+    """Returns the additional time of the program without tasks, as a share of the quicksort's time."""
     return numbers.elision_ns(values, letter) / numbers.baseline_ns(values, letter) - 1
 
 
@@ -67,7 +67,7 @@ def _cilksort() -> Iterator[Claim]:
         holds=lambda found: found[0] > 0.1,
         show=percent,
         cause=(
-            "The work was recorded on a newer processor, and tasks cost as much as on the reference machine. "
+            "The work was recorded on a newer processor, but tasks cost as much as on the reference machine. "
             "The more tasks cost relative to the work, the more speed-up is lost to parallel work, "
             "and the less to idle time. The loss to parallel work is"
         ),
@@ -104,7 +104,7 @@ def _cilksort() -> Iterator[Claim]:
         show=lambda time: f"{time:.0f} µs",
         cause=(
             "The paper's (b) loses as much to work inflation as to idle time, and the simulation has no work "
-            "inflation. Of the speed-up, (a) loses to parallel work, and (b) to idle time,"
+            "inflation. The share of the speed-up that (a) loses to parallel work, and (b) to idle time, is"
         ),
         evidence=lambda values: {"(a)": _overhead_gap(values, "a"), "(b)": _idle_gap(values, "b")},
         show_evidence=percent,
@@ -318,7 +318,7 @@ def _memory() -> Iterator[Claim]:
         show=times,
         cause=(
             "Each round ends when the last core has ended its part of 2,000 tasks. A task takes less time on "
-            "a newer processor, and steals as much as on the reference machine. The idle time is"
+            "a newer processor, but a steal as much as on the reference machine. The idle time is"
         ),
         evidence=lambda values: {f"{_P} cores": numbers.walk_idle(values, _P)},
         show_evidence=percent,

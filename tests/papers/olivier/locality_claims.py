@@ -27,8 +27,9 @@ _LINKS: Final = (
     "model. Only accesses to memory wait; their share of the work is"
 )
 _STREAMS: Final = (
-    "Our cores compute a cell in a fraction of the paper's time, so that they spend most time on the "
-    "data, and the bandwidth of memory limits every scheduler. Of the work on 32 threads waits for it take"
+    "Our cores compute a cell in a fraction of the paper's time, so they spend most time on the data, and "
+    "the bandwidth of memory limits every scheduler. The share of waits for memory in the work on 32 "
+    "threads is"
 )
 
 
@@ -75,7 +76,7 @@ def _health_claims() -> Iterator[Claim]:
     )
     yield Claim(
         name="health-gain-grows",
-        sentence="This gain grows with the number of threads",
+        sentence="On Health this gain grows with the number of threads",
         place="Tab. 1",
         theirs="25.6%, 48.0%, 60.6%, 68.0%",
         picture="speedups",
@@ -121,8 +122,8 @@ def _health_claims() -> Iterator[Claim]:
         holds=lambda found: found[-1] > 28,
         show=times,
         cause=(
-            "A thread of 32 steps 40 or 41 of 1,296 leaf subtrees, then waits for the villages on a path to "
-            "the root. Idle time and overhead over the sequential time are"
+            "Each of 32 threads advances 40 or 41 of 1,296 leaf subtrees, then waits for the villages on a "
+            "path to the root. Idle time and overhead over the sequential time are"
         ),
         evidence=by_scheduler(numbers.other_time, HEALTH, STRICT),
         show_evidence=percent,
@@ -180,8 +181,8 @@ def _health_claims() -> Iterator[Claim]:
         holds=lambda found: found[0] < found[1] - 0.01,
         show=ratio_text,
         cause=(
-            "In our input a leaf task touches its subtree once per step, so that threads of one socket share "
-            "no data within a step. A block is found in the L3 as often under both"
+            "In our input a leaf task touches its subtree once per step, so threads of one socket share no "
+            "data within a step. The share of blocks found in the L3 is nearly the same:"
         ),
         evidence=lambda values: {
             one.label: numbers.found_in(values, HEALTH, one, ALL)["L3"] for one in (QTHREADS, INTEL)
@@ -213,7 +214,7 @@ def _health_claims() -> Iterator[Claim]:
     )
     yield Claim(
         name="health-half-work",
-        sentence="It is roughly half, less than 0.6",
+        sentence="With locality, the work of Health on 32 threads is roughly half, less than 0.6",
         place="Fig. 10",
         theirs="roughly half",
         picture="breakdown",
@@ -221,8 +222,8 @@ def _health_claims() -> Iterator[Claim]:
         holds=lambda found: found[0] < 0.6,
         show=ratio_text,
         cause=(
-            "Strict scheduling finds nearly all data in the L3, but the L3 takes time, too. Without any time "
-            "for data the work would shrink by their part in the sequential work:"
+            "Strict scheduling finds nearly all data in the L3, but the L3 takes time, too. If data took no "
+            "time, the work would shrink by their part in the sequential work:"
         ),
         evidence=lambda values: {"data": numbers.memory_share(values, HEALTH, INTEL, 1)},
         show_evidence=percent,
@@ -237,8 +238,8 @@ def _health_claims() -> Iterator[Claim]:
         holds=lambda found: found[0] > max(found[1:]) + 0.02,
         show=percent,
         cause=(
-            "The paper names a lack of balance between domains. Our country is a complete tree, so that the "
-            "four domains have equal work. Overhead alone, over the sequential time, is"
+            "The paper names a lack of balance between domains. Our country is a complete tree, so the four "
+            "domains have equal work. Overhead alone, over the sequential time, is"
         ),
         evidence=by_scheduler(numbers.overhead, HEALTH, STRICT, INTEL, QTHREADS),
     )
@@ -278,7 +279,7 @@ def _socket_claims() -> Iterator[Claim]:
     )
     yield Claim(
         name="health-socket-flat",
-        sentence="It still flattens at 24 threads: 32 threads are less than a tenth faster",
+        sentence="On Health a queue per socket still flattens at 24 threads: 32 are less than a tenth faster",
         place="Fig. 11, section 6",
         theirs="flattens at 24 threads",
         picture="speedups",
@@ -293,7 +294,7 @@ def _socket_claims() -> Iterator[Claim]:
     )
     yield Claim(
         name="health-spread-faster",
-        sentence="Spread pages improve its speed-up on 32 threads further",
+        sentence="Spread pages improve the speed-up of Health with a queue per socket on 32 threads further",
         place="Fig. 11, section 6",
         theirs="further improvement",
         picture="speedups",
@@ -306,7 +307,7 @@ def _socket_claims() -> Iterator[Claim]:
     )
     yield Claim(
         name="health-spread-18",
-        sentence="Even with spread pages it reaches only 18, within a tenth",
+        sentence="Even with spread pages Health reaches only 18 with a queue per socket, within a tenth",
         place="Fig. 11, section 6",
         theirs="only 18",
         picture="speedups",
@@ -367,8 +368,8 @@ def _socket_claims() -> Iterator[Claim]:
             holds=lambda found: found[0] < found[1] / 2,
             show=percent,
             cause=(
-                "Idle time is at the end of each step, on the path to the root, whose villages take longer "
-                "if their data are far away. With locality it is, over the sequential time,"
+                "Threads are idle at the end of each step, on the path to the root, whose villages take "
+                "longer if their data are far away. With locality, idle time over the sequential time is"
             ),
             evidence=by_scheduler(numbers.idle_time, program, STRICT),
         )
@@ -390,8 +391,8 @@ def _heat_work_claims() -> Iterator[Claim]:
         holds=between(0.9, 1.1),
         show=ratio_text,
         cause=(
-            "The paper's times are close because its two compilers differ by as much as its schedulers. Ours "
-            "are of one compiler. Under Intel's scheduler more of the work waits for busy memory:"
+            "The paper's times are close because its two compilers differ by as much as its schedulers. We "
+            "use one compiler. Under Intel's scheduler more of the work waits for busy memory:"
         ),
         evidence=by_scheduler(numbers.busy_share, HEAT, INTEL, QTHREADS),
         show_evidence=percent,
@@ -407,7 +408,7 @@ def _heat_work_claims() -> Iterator[Claim]:
         show=percent,
         cause=(
             "Waits for busy memory make the tasks of one step unequal, and more so under Intel's scheduler. "
-            "Of the work they take"
+            "Their share of the work is"
         ),
         evidence=by_scheduler(numbers.busy_share, HEAT, QTHREADS, INTEL),
     )
@@ -422,8 +423,8 @@ def _heat_work_claims() -> Iterator[Claim]:
         holds=lambda found: max(found) <= 1.5 * min(found),
         show=percent,
         cause=(
-            "Waits for busy memory make the tasks of one step unequal, and more so if data are far away. Of "
-            "the work they take"
+            "Waits for busy memory make the tasks of one step unequal, and more so if data are far away. "
+            "Their share of the work is"
         ),
         evidence=by_scheduler(numbers.busy_share, HEAT, STRICT, QTHREADS),
     )
@@ -442,7 +443,7 @@ def _heat_claims() -> Iterator[Claim]:
     )
     yield Claim(
         name="heat-gain-grows",
-        sentence="This gain is larger on 24 and 32 threads than on 8 and 16",
+        sentence="On Heat this gain is larger on 24 and 32 threads than on 8 and 16",
         place="Tab. 2",
         theirs="4.4%, 4.5%; 13.5%, 15.7%",
         picture="speedups",
@@ -545,8 +546,8 @@ def _heat_claims() -> Iterator[Claim]:
         holds=lambda found: found[0] < found[1],
         show=percent,
         cause=(
-            "Heat streams through memory, which the model charges in full, and Health follows lists, which "
-            "it does not. The part of the data in the work of one thread is"
+            "Heat streams through memory, which the model charges in full. Health follows lists, which it "
+            "does not charge in full. The share of the time for data in the work of one thread is"
         ),
         evidence=lambda values: {one.name: numbers.memory_share(values, one, INTEL, 1) for one in LOCAL},
         show_evidence=percent,

@@ -23,7 +23,7 @@ POLICIES: Final = (MTH, NESTED, CORE, SHARED)
 MATMUL, FMM = "matmul", "fmm"
 PROGRAMS: Final = (MATMUL, FMM)
 SYMMETRIC: Final = "matmul-symmetric"
-"""matmul of 64 x 64 tiles, which halve evenly like the paper's. Ours of 4096 rows do not halve evenly."""
+"""matmul of 64 x 64 tiles, which halve evenly, as the paper's do. Those of 4096 rows do not halve evenly."""
 
 
 REUSE_THREADS: Final = (1, 6, 12, 24)

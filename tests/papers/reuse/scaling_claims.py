@@ -56,7 +56,7 @@ def _scales_in_a_socket() -> Claim:
         ours=lambda values: {program: numbers.speedup(values, program, NESTED, 6) for program in PROGRAMS},
         holds=lambda found: min(found) > 5,
         show=times,
-        cause="Operations cost what the reference machine measured, not what TBB's cost.",
+        cause="The costs of operations are those of the reference machine's libomp, not TBB's.",
     )
 
 
@@ -76,7 +76,7 @@ def _work_first_overhead() -> Claim:
 def _shared_overhead(program: str) -> Claim:
     return Claim(
         name=f"{program}-shared-overhead",
-        sentence=f"OVR of {program} with a queue per socket exceeds that with a queue per core everywhere",
+        sentence=f"On all numbers of cores OVR of {program} is larger with a queue per socket than per core",
         place="Section II.C",
         theirs="consistently larger",
         picture=program,
@@ -242,7 +242,10 @@ def _contention_by_task() -> Claim:
 def _contention_by_workers() -> Claim:
     return Claim(
         name="contention-by-workers",
-        sentence="The same ratio grows with the number of cores that share a queue, in both programs",
+        sentence=(
+            "OVR of a queue per socket, relative to a queue per core, grows with the number of cores that "
+            "share a queue, in both programs"
+        ),
         place="Section II.C",
         theirs="proportional to the number of workers",
         picture=FMM,
@@ -316,7 +319,7 @@ def _order_of_inflation() -> Claim:
         show=lambda factor: f"{factor:.4f}",
         cause=(
             "Modelled inflation follows the modelled misses. Work-first and a queue per core differ by "
-            "little more than the random choices of one of them."
+            "little more than runs of one of them with different random choices."
         ),
     )
 
@@ -377,7 +380,7 @@ def _shared_inflates() -> Claim:
 def _tracing(program: str) -> Claim:
     return Claim(
         name=f"{program}-tracing",
-        sentence=f"Recording the kernels of {program} and their data makes it less than 5% longer",
+        sentence=f"Recording the kernels of {program} and their data makes the run less than 5% longer",
         place="Section III.A",
         theirs="less than 5% in the worst case",
         picture="measured",
@@ -385,8 +388,8 @@ def _tracing(program: str) -> Claim:
         holds=lambda found: found[0] < 0.05,
         show=gain,
         cause=(
-            "Ompass also records each task, with its creation, start and end, the paper's library only the "
-            "kernels. Our processor runs the kernels faster, too, in the time of fewer records."
+            "Ompass also records the creation, start and end of each task; the paper's library records only "
+            "kernels. Besides, our processor runs a kernel in the time of fewer records."
         ),
     )
 

@@ -262,9 +262,9 @@ PICTURES: Final = (
         "length and number of tasks",
         "Simulated",
         "Left: the part of the time of all cores that is work, for blackscholes in tasks of three lengths. "
-        "There are always 32,768 tasks, about as many per core as in the paper, so that waits at the end of "
-        "the loop take little time. Right: treeadd with tasks down to level 11 and to level 21 of the tree, "
-        "over the fewer tasks on one core. Treeadd takes the place of the paper's blackscholes with tasks "
+        "There are always 32,768 tasks, about as many per core as in the paper, so waits at the end of the "
+        "loop take little time. Right: treeadd with tasks down to level 11 and to level 21 of the tree, "
+        "relative to the fewer tasks on one core. Treeadd replaces the paper's blackscholes with tasks "
         "for parts of a price: our tasks of blackscholes have 64 options or more.",
         _grains,
     ),

@@ -27,15 +27,15 @@ cores gives the tasks of bitcounter, matmult, lu and swaptions the mean length o
 takes the recorded time, two cycles per nanosecond. The simulation has no caches, no traffic of memory,
 and no costs of atomic operations that grow with the number of cores.
 
-Steals cost what the paper measured: a successful one takes 560 cycles in bitcounter, and 460 on 4 cores
-to 1,100 on 32 in treeadd, whose cost the other programs have, too. A failed one takes up to 200 cycles,
-and then the thread pauses for a fixed time (the paper's Fig. 1). The paper does not give that time. TBB's
+Steals have the costs that the paper measured. A successful one takes 560 cycles in bitcounter, and 460 on 4
+cores to 1,100 on 32 in treeadd and in the other programs. A failed one takes up to 200 cycles, and then
+the thread pauses for a fixed time (the paper's Fig. 1). The paper does not give that time. TBB's
 source executes 80 pause instructions, some ten cycles each; later versions wait for 1,000 cycles of the
 time stamp counter. A failed steal therefore takes {back_off:,} cycles here. All other costs are those
 that `ompass calibrate` measured for the extension. Random choices of victims were repeated with {seeds}
-seeds; all figures are medians. Claims on policies demand a gain of at least 1%. This limit and the inputs
-were chosen after first results on another machine, and the pause was added after the claims without one
-had been seen; a figure below shows its effect.
+seeds; all figures are medians. Claims on policies demand a gain of at least 1%. We chose this limit and
+the inputs after first results on another machine, and added the pause after we had judged the claims
+without it; a figure below shows its effect.
 
 Other programs used the processors for {busy:.0%} of the time of all recordings. The simulation leaves
 this time out, but the recorded work still includes its effect on caches. The recordings of a program

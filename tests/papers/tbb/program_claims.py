@@ -76,8 +76,8 @@ def _costs() -> Iterator[Claim]:
         holds=never,
         show=ns,
         missing=(
-            "The extension looks whether a queue has tasks before it tries to steal, and counts only "
-            "such tries. With two threads none failed. The simulation takes both costs from the paper."
+            "The extension checks whether a queue has tasks before it attempts a steal, and counts only "
+            "these attempts. With two threads none failed. The simulation takes both costs from the paper."
         ),
     )
     yield Claim(
@@ -306,7 +306,7 @@ def _programs() -> Iterator[Claim]:
         show=percent,
         cause=(
             "PARSEC's large input of streamcluster has loops of 64 short tasks here, with a serial part "
-            "after each: cores wait. The paper's tasks take 23 million cycles. Waiting takes"
+            "after each, so cores wait. The paper's tasks take 23 million cycles. Waiting takes"
         ),
         evidence=lambda values: {
             program: numbers.shares(values, plan.on_four_processors(program), 4)["waiting"]
@@ -349,7 +349,7 @@ def _programs() -> Iterator[Claim]:
         holds=falls,
         show=percent,
         cause=(
-            "A task of streamcluster takes 12,000 cycles here, and 23 million in the paper, so that the "
+            "A task of streamcluster takes 12,000 cycles here, and 23 million in the paper, so the "
             "scheduler takes a larger part of our time."
         ),
     )
@@ -395,7 +395,7 @@ def _programs() -> Iterator[Claim]:
     )
     yield Claim(
         name="too-many-tasks",
-        sentence="A thousand times as many tasks take two fifths of the speed-up or more",
+        sentence="A thousand times as many tasks cost two fifths of the speed-up or more",
         place="VI.B",
         theirs="blackscholes, 6,000 tasks: 19; 6,000,000 tasks: 10",
         picture="grains",
@@ -458,8 +458,8 @@ def _programs() -> Iterator[Claim]:
         holds=lambda found: found[0] >= 0.9 and found[0] > found[1] > found[2],
         show=percent,
         cause=(
-            "Each task costs about 200 cycles besides its work, 4% of 5,000 cycles, so that shorter tasks, "
-            "too, are long enough. Waiting takes"
+            "Each task costs about 200 cycles besides its work, 4% of 5,000 cycles, so shorter tasks are "
+            "long enough, too. Waiting takes"
         ),
         evidence=lambda values: {
             f"{numbers.task_cycles(values, case):,.0f} cycles": numbers.shares(values, case, 32)["waiting"]
@@ -475,7 +475,7 @@ def _overheads_on_four(values: Values, programs: Sequence[str]) -> Numbers:
 def _grows(program: str) -> Claim:
     return Claim(
         name=f"grows-{program}",
-        sentence=f"The part of the runtime in the time of {program} grows with the number of cores",
+        sentence=f"The runtime's share of the time of {program} grows with the number of cores",
         place="Fig. 6, VI.A",
         theirs=FIGURE_ONLY,
         picture="overheads",
