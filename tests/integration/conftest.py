@@ -22,7 +22,7 @@ REGISTRATION = re.compile(r"__KMP_REGISTERED_LIB_(\d+)_\d+")
 
 
 @pytest.fixture(autouse=True)
-def _no_registrations_of_the_dead() -> None:
+def _remove_stale_registrations() -> None:
     """Removes libomp's registrations of processes that have ended.
 
     libomp registers each process that uses it in a file named by the process id, and removes the file when

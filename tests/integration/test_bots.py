@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every benchmark program verifies its result with all options, checks its command line and counts its tasks.
 
-A program compares its result with that of the serial version, or checks a property that only correct results
-have.
+A program compares its result with the serial version's, or checks a property that only correct results have.
 """
 
 from __future__ import annotations
@@ -43,7 +42,9 @@ def check_version(
     input_class: str = "test",
     timeout_s: float = 170,
 ) -> None:
-    """Checks that all runs verify, do the serial version's work, and create equally many tasks."""
+    """Checks that all runs verify and do the serial version's work, and that runs of a kind create equally
+    many tasks.
+    """
     program = version.partition("-")[0]
     [serial] = bots_programs.verify(
         directory / f"{program}-serial", (1,), *options, input_class=input_class, timeout_s=timeout_s
@@ -71,7 +72,7 @@ def test_every_version_verifies_at_every_cutoff_kind_and_number_of_threads(
 
 
 @pytest.mark.parametrize("version", [version for version in VERSIONS if version.partition("-")[0] in OF_GCC])
-def test_programs_that_gcc_built_verify_on_its_runtime(bots_of_gcc: Path, version: str) -> None:
+def test_programs_that_gcc_built_verify_on_libgomp(bots_of_gcc: Path, version: str) -> None:
     check_version(bots_of_gcc, version)
 
 

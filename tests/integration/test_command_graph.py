@@ -27,7 +27,7 @@ KINDS = [
 
 @pytest.mark.parametrize("preload", [False, True], ids=["without-wrappers", "with-wrappers"])
 @pytest.mark.parametrize("program", KINDS)
-def test_work_equals_the_replays_and_the_span_is_not_longer(
+def test_work_is_that_of_the_replay_and_the_span_is_not_longer(
     program: str, preload: bool, record: Record
 ) -> None:
     environment = {"OMP_CANCELLATION": "true"}

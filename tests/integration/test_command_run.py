@@ -143,7 +143,7 @@ def test_force_replaces_a_run_and_nothing_else(ompass: Launcher, fib: Path) -> N
     assert ompass("run", "--force", "-o", "link", "--", fib, "5").returncode == 2
 
 
-def test_the_name_of_a_program_records_it(ompass: Launcher, fib: Path) -> None:
+def test_a_program_in_place_of_a_command_is_recorded(ompass: Launcher, fib: Path) -> None:
     done = ompass(fib, str(N))
     assert (done.returncode, done.stdout) == (0, f"fib({N}) = 610\n"), done.stderr
     assert f"{N_TASKS:,}" in done.stderr
@@ -367,7 +367,7 @@ def test_tool_in_a_directory_with_a_space_in_its_name_is_loaded(
     assert (report["tasks"], report["create_estimated"]) == (N_TASKS, False)
 
 
-def test_script_that_starts_programs_has_them_all_recorded(ompass: Launcher, fib: Path) -> None:
+def test_all_programs_that_a_script_starts_are_recorded(ompass: Launcher, fib: Path) -> None:
     script = ompass.directory / "script"
     script.write_text(f"#!/bin/sh\n{fib} 5\n{fib} {N}\n", encoding="utf-8")
     script.chmod(0o755)

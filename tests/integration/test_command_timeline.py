@@ -185,8 +185,8 @@ def test_a_trace_that_is_too_large_is_refused_with_windows_that_fit(
     recorded: Recorded, tmp_path: Path
 ) -> None:
     run, path = recorded.run_dir, tmp_path / "t.pftrace"
-    told = ompass("timeline", run, "--perfetto", path, "--limit", "200", status=2).stderr
-    windows = re.findall(r"the (\w+) window that fits is --window (\S+):(\S+);", told)
+    refusal = ompass("timeline", run, "--perfetto", path, "--limit", "200", status=2).stderr
+    windows = re.findall(r"the (\w+) window that fits is --window (\S+):(\S+);", refusal)
     assert [name for name, _, _ in windows] == ["longest", "densest"]
     lengths = [parse_duration(end) - parse_duration(start) for _, start, end in windows]
     assert lengths[0] >= lengths[1]

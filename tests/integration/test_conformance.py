@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the conformance campaign on a made suite with right, flaky, different and endless programs."""
+"""Runs the conformance campaign on a small suite of right, flaky, differing and endless programs."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_finished_cases_are_skipped(
     assert ran == ["right", "different"]
     command.run(few, cases, 1, again=True)
     assert ran == ["right", "different", "different"]
-    command.run(replace(few, limit_s=31), cases[:1], 1)  # another limit may have another outcome
+    command.run(replace(few, limit_s=31), cases[:1], 1)  # another limit may change the outcome
     assert ran[3:] == ["right"]
 
 
@@ -188,7 +188,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def test_report_and_json_name_what_differs(campaign: Campaign, suite: Path, tmp_path: Path) -> None:
+def test_report_and_json_name_the_differences(campaign: Campaign, suite: Path, tmp_path: Path) -> None:
     few = replace(campaign, ways=WAYS[:2])
     entry = few.entry(case_of(few, suite, "different"))
     broken: Program = programs_in(suite, "*broken*")[0]

@@ -21,7 +21,7 @@ def future_runtime(tmp_path_factory: pytest.TempPathFactory, default_toolchain: 
     path = tmp_path_factory.mktemp("future") / "libomp.so.5"
     content = default_toolchain.runtime_library.read_bytes()
     assert b"build compiler: Clang 19.1" in content
-    # The text that names the release keeps its length; the functions stay those of libomp 19.
+    # The text that names the release keeps its length. The functions remain the ones of libomp 19.
     path.write_bytes(content.replace(b"build compiler: Clang 19.1", b"build compiler: Clang 99.1"))
     return path
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random sequences of OMPT events, which a simulated runtime (tests/events) reports to libompass.so.
 
-No runtime that exists orders its events in all these ways, or reports free agents and numbers that no
-specification knows yet. tests/benchmarks/event_sequences.py plays 20,000 sequences.
+Existing runtimes neither order their events in all these ways, nor report free agents or numbers that are
+still unspecified. tests/benchmarks/event_sequences.py plays 20,000 sequences.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ def test_threads_that_report_at_once_are_counted_exactly(libompass: Path, tmp_pa
     assert result["failures"] == []
 
 
-def test_numbers_that_no_specification_knows_change_no_count(libompass: Path, tmp_path: Path) -> None:
+def test_unspecified_numbers_do_not_change_counts(libompass: Path, tmp_path: Path) -> None:
     result = play(libompass, tmp_path, "--kind", "unknown", "--sequences", "200", "--batch", "50")
     assert result["failures"] == []
 
 
-def test_events_that_contradict_each_other_crash_nothing(libompass: Path, tmp_path: Path) -> None:
+def test_events_that_contradict_each_other_do_not_crash_the_tool(libompass: Path, tmp_path: Path) -> None:
     result = play(
         libompass, tmp_path, "--kind", "disturbed", "--sequences", "200", "--batch", "20", "--mode", "profile"
     )
@@ -68,7 +68,7 @@ def test_events_that_contradict_each_other_crash_nothing(libompass: Path, tmp_pa
 
 # 501318: starts a task with the data of an implicit task that has ended.
 @pytest.mark.parametrize("seed", [501318])
-def test_a_contradiction_that_once_broke_the_trace_crashes_nothing(
+def test_a_contradiction_that_once_broke_the_trace_does_not_break_it(
     libompass: Path, tmp_path: Path, seed: int
 ) -> None:
     result = play(
@@ -87,7 +87,7 @@ def test_unknown_kinds_are_shown_as_numbers(libompass: Path, tmp_path: Path) -> 
     assert {"sync region 11", "sync region 300", "mutex 8", "mutex 200", "work 31", "work 77"} <= kinds
 
 
-def test_kinds_that_are_not_known_have_their_numbers() -> None:
+def test_names_of_unknown_kinds_contain_their_numbers() -> None:
     assert [wait_kind(5), wait_kind(11), wait_kind(556)] == [
         "taskwait",
         "sync region 11",

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests omp_ext.h, its scope guard, the Fortran module, the paper's Fig. 8 and the environment variables.
 
-The programs, in tests/programs/ext_api and ext, check themselves. The tests divide the machine into parts
-(OMP_EXT_DOMAINS=4) or describe another one, so there are domains on every machine. test_numa_machine.py tests
-memory on NUMA nodes.
+The programs, in tests/programs/ext_api and ext, check themselves. The tests divide the machine into domains
+(OMP_EXT_DOMAINS=4) or describe another machine, so they run everywhere. test_numa_machine.py tests memory on
+NUMA nodes.
 """
 
 from __future__ import annotations
@@ -69,9 +69,7 @@ def test_calls_work_on_a_described_machine(default_toolchain: Toolchain, source:
 
 
 @pytest.mark.parametrize("domains", ["2", "5"])
-def test_threads_of_domains_with_the_same_cpu_run_the_tasks_of_all(
-    toolchain: Toolchain, domains: str
-) -> None:
+def test_threads_on_one_cpu_run_the_tasks_of_all_domains(toolchain: Toolchain, domains: str) -> None:
     program = compile_with_ext("ext_api/alike.c", toolchain)
     settings = {**EXACTLY, "OMP_NUM_THREADS": domains, "OMP_EXT_DOMAINS": domains}
     cpu = str(min(os.sched_getaffinity(0)))
@@ -96,7 +94,7 @@ def test_tasks_of_fig8_split_on_every_level_run_where_placed(
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "told"),
+    ("variable", "value", "message"),
     [
         (
             "OMP_EXT_DOMAINS",
@@ -109,7 +107,7 @@ def test_tasks_of_fig8_split_on_every_level_run_where_placed(
     ],
 )
 def test_a_wrong_value_is_reported_in_one_line(
-    default_toolchain: Toolchain, variable: str, value: str, told: str
+    default_toolchain: Toolchain, variable: str, value: str, message: str
 ) -> None:
     program = compile_with_ext("ext_api/calls.c", default_toolchain)
     settings = {**EXACTLY, "OMP_NUM_THREADS": "2", variable: value}
@@ -117,7 +115,7 @@ def test_a_wrong_value_is_reported_in_one_line(
         settings["OMP_EXT_DOMAINS"] = "2"
     finished = run(program, default_toolchain, settings)
     assert finished.returncode == 0, finished.stderr
-    assert sum(told in line for line in finished.stderr.splitlines()) == 1, finished.stderr
+    assert sum(message in line for line in finished.stderr.splitlines()) == 1, finished.stderr
 
 
 @pytest.mark.parametrize(
@@ -155,7 +153,7 @@ def test_a_missing_hwloc_is_reported_in_one_sentence(default_toolchain: Toolchai
     assert sum(sentence in line for line in finished.stderr.splitlines()) == 1, finished.stderr
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a program away")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can change the owner of a file")
 def test_a_privileged_program_reads_no_variables(tmp_path: Path, default_toolchain: Toolchain) -> None:
     runtime = f"-Wl,-rpath,{default_toolchain.runtime_dir}"
     program = tmp_path / "privileged"

@@ -231,8 +231,8 @@ def test_gcc_programs_are_recorded_correctly(
     assert of_tasks == {executable.name}, "constructs outside of the program"
 
 
-# On one thread, the runtime runs each task when it is created. The tool must record the extension's tasks as
-# it records these.
+# counting_runtime.c counts the tasks of the runtime. On one thread, the runtime runs each task when it is
+# created; the tool must record light tasks in the same way.
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 @pytest.mark.parametrize("comes_first", ["tool", "extension", "loaded"])
@@ -334,8 +334,8 @@ def test_any_tool_sees_a_conforming_life_cycle(program: TaskProgram, default_too
             },
         )
         assert finished.returncode == 0, finished.stdout + finished.stderr
-        told = [line for line in finished.stderr.splitlines() if line.startswith("life_cycle_checker: ")]
-        assert told and all(line.endswith("faults 0") for line in told), finished.stderr
+        lines = [line for line in finished.stderr.splitlines() if line.startswith("life_cycle_checker: ")]
+        assert lines and all(line.endswith("faults 0") for line in lines), finished.stderr
 
 
 # Programs in tests/programs/ext whose tasks step aside.
@@ -393,8 +393,8 @@ def test_any_tool_sees_a_valid_life_cycle_of_tasks_that_step_aside(
     finished = default_toolchain.run([str(program), *arguments], settings)
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert "rescued 0\n" in finished.stdout
-    told = [line for line in finished.stderr.splitlines() if line.startswith("life_cycle_checker: ")]
-    assert told and all(line.endswith("faults 0") for line in told), finished.stderr
+    lines = [line for line in finished.stderr.splitlines() if line.startswith("life_cycle_checker: ")]
+    assert lines and all(line.endswith("faults 0") for line in lines), finished.stderr
 
 
 @pytest.mark.parametrize("comes_first", ["tool", "extension", "loaded"])
@@ -427,8 +427,8 @@ def test_report_shows_constructs_domains_and_steals(
     assert figures is not None
     assert figures.n_tasks == 64 * 255
     names = ("created", "run", "local", "rescued", "outside")
-    told = dict(zip(names, numbers_of(recorded.process.stdout), strict=True))
-    assert (figures.n_local, figures.n_rescued) == (told["local"], told["rescued"])
+    counters = dict(zip(names, numbers_of(recorded.process.stdout), strict=True))
+    assert (figures.n_local, figures.n_rescued) == (counters["local"], counters["rescued"])
     if strict == "1":
         assert [sum(row) for row in figures.matrix] == [32 * 255, 32 * 255]
     again = locality(open_run(recorded.run_dir, "events"))

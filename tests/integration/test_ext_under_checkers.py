@@ -95,11 +95,11 @@ def test_thread_sanitizer_finds_a_race_between_domains(default_toolchain: Toolch
 
 
 @pytest.mark.parametrize("name", ["clang-19", "gcc-12-libomp-19"])
-def test_backtraces_of_tasks_end_where_their_stack_does(name: str) -> None:
+def test_backtraces_of_tasks_end_where_their_stack_begins(name: str) -> None:
     require_commands("gdb")
     toolchain = toolchain_named(name)
     program = compile_with_ext("ext/aside.c", toolchain, *flags_for(toolchain), "-O0")
-    # Stops after more than fifty others at a task that resumed with the lock that it held during its wait.
+    # Skips fifty stops, then stops at a task that has resumed with the lock that it held during its wait.
     steps = ("break end_alone", "run", "ignore 1 50", "continue", "thread apply all backtrace")
     commands = [word for step in steps for word in ("-ex", step)]
     finished = toolchain.run(

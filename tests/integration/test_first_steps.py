@@ -68,7 +68,7 @@ def advice_of(text: str) -> list[dict[str, Any]]:
     return list(json.loads(text)["advice"]["advice"])
 
 
-def test_the_name_of_a_program_leads_to_the_depth_of_its_cut_off(
+def test_the_first_report_leads_to_the_depth_of_a_cut_off(
     ompass: Newcomer, quicksort: Path, compile_program: CompileProgram
 ) -> None:
     lines = ompass(quicksort, N).splitlines()
@@ -95,7 +95,7 @@ def test_the_name_of_a_program_leads_to_the_depth_of_its_cut_off(
         ("chain_inout.c", "Remove the dependence between these tasks"),
     ],
 )
-def test_the_name_of_a_program_leads_to_its_lock_and_to_its_false_dependence(
+def test_the_first_report_leads_to_a_lock_or_a_false_dependence(
     ompass: Newcomer, compile_program: CompileProgram, source: str, change: str
 ) -> None:
     path = REPOSITORY / "tests" / "diseases" / "programs" / source

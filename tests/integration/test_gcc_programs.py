@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gcc programs print the same on an LLVM runtime as on libgomp, or are refused with the missing function."""
+"""gcc programs print the same on an LLVM runtime as on libgomp, or are refused for a missing function."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def test_waking_for_short_regions_is_slow_only_if_threads_sleep(record: Record, 
 
 
 @MODES
-def test_a_limited_team_is_smaller_than_asked_for(record: Record, toolchain: Toolchain, mode: str) -> None:
+def test_a_limited_team_is_smaller_than_requested(record: Record, toolchain: Toolchain, mode: str) -> None:
     limit = {"OMP_THREAD_LIMIT": "2"}
     run = recorded(record, toolchain, "team", mode, limit)
     (region,) = time_breakdown(run).regions

@@ -74,9 +74,9 @@ def test_trace_takes_no_more_than_the_requested_space(record: Record, size: str)
         "survival/long_run.c", "3000", mode="trace", environment={"OMPASS_KEEP_LAST": size}, threads=2
     )
     profile = kept(recorded)
-    asked_bytes = int(size[:-1]) << 20
-    assert asked_bytes * 0.8 < log_bytes(recorded.run_dir) <= asked_bytes, "fills most of the space"
-    assert profile.log_bytes <= asked_bytes
+    requested_bytes = int(size[:-1]) << 20
+    assert requested_bytes * 0.8 < log_bytes(recorded.run_dir) <= requested_bytes
+    assert profile.log_bytes <= requested_bytes
 
 
 def test_window_has_the_last_events_and_their_statistics(record: Record) -> None:
@@ -225,7 +225,7 @@ def has_tasks(run_dir: Path) -> bool:
 
 @dataclass
 class Dumping:
-    """Runs programs that get the signal for a dump as soon as `is_ready(run directory)`."""
+    """Runs programs, and sends each the signal for a dump as soon as `is_ready(run directory)`."""
 
     compile_program: CompileProgram
     toolchain: Toolchain
@@ -357,7 +357,7 @@ def remove_checkpoint(content: bytearray, place: int) -> None:
 
 
 def raise_number_of_ids(content: bytearray, place: int) -> None:
-    """Gives the checkpoint that begins in a window so many ids that the next one names another thread."""
+    """Gives the checkpoint that begins in a window so many ids that the next id is another thread's."""
     n_words, first_word = struct.unpack_from("<IQ", content, place + 36)
     if n_words and first_word == 0:
         struct.pack_into("<Q", content, place + 64 + 8, 2**40 - 1)
@@ -418,8 +418,7 @@ def test_damaged_kept_log_is_refused_or_partly_read(record: Record) -> None:
         with contextlib.suppress(_core.LogError):
             rows_of(recorded.run_dir, INTERVALS)
     log.unlink()
-    window = _core.validate(str(recorded.run_dir))
-    assert window, "the events of kept.log are missing"
+    assert _core.validate(str(recorded.run_dir)), "the events of kept.log are missing"
 
 
 def test_run_command_records_a_part_and_names_its_dumps(

@@ -80,7 +80,7 @@ def measured_constructs(profile: _core.Run) -> list[Answer]:
 
 
 def misses(profile: _core.Run, stdout: str) -> list[str]:
-    """Returns each time that is too far from the answer; asserts the numbers of tasks."""
+    """Returns each time that is too far from the answer. Asserts the numbers of tasks."""
     (states,) = answers_in(stdout, "EXPECT")
     expected = {"create_ns": 0, "schedule_ns": 0} | states
     measured = measured_states(profile)
@@ -107,7 +107,7 @@ def misses(profile: _core.Run, stdout: str) -> list[str]:
 
 
 def shortfalls(profile: _core.Run, stdout: str) -> list[str]:
-    """Returns each work time below the answer, as noise only adds; asserts the numbers of tasks."""
+    """Returns each work time below the answer, since noise only adds time. Asserts the numbers of tasks."""
     (states,) = answers_in(stdout, "EXPECT")
     answers = sorted(answers_in(stdout, "CONSTRUCT"), key=lambda answer: answer["tasks"])
     constructs = sorted(measured_constructs(profile), key=lambda construct: construct["tasks"])

@@ -76,7 +76,7 @@ def test_the_waiting_rank_has_the_time_at_the_line_of_its_call(
             assert late[function, lines[mark]].time_ns < LATE_NS // 2
         received = waiting["MPI_Recv", lines["exchange"]]
         assert received.n_in_tasks == 1
-        assert received.n_calls in (1, 3)  # 1: this MPI does not let several threads call
+        assert received.n_calls in (1, 3)  # 1: only one thread may call this MPI
         assert 0 < received.task_ns <= received.time_ns
         assert received.serial_ns == 0
 

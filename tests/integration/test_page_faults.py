@@ -38,7 +38,7 @@ def test_faults_belong_to_the_region_and_thread_that_touched(
     for row in first:
         assert row.n_minor_faults == pytest.approx(PAGES / n_threads, rel=0.01), row
         assert 0 <= row.n_major_faults < 10  # pages of code that the kernel had not yet read
-        # The kernel measures a thread's time exactly, but estimates how much of it was its own.
+        # The kernel measures a thread's time exactly, but estimates how much of it is system time.
         assert 0 < row.system_ns <= 1.05 * row.total_ns
     assert all(0 <= row.n_minor_faults < 0.01 * PAGES for row in second)
     (serial,) = (row for row in profile.regions if row.construct == OUTSIDE)

@@ -119,7 +119,7 @@ def build(tmp_path: Path) -> Build:
 
 @pytest.fixture(scope="module")
 def whole_frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
-    """Returns a function from a compiler to all frames of the unsplit library."""
+    """Returns a function that returns all frames of the unsplit library that a compiler builds."""
 
     @cache
     def frames(compiler: Compiler) -> list[tuple[str, int, Names]]:
@@ -265,7 +265,9 @@ def split_dwarf_again(path: Path) -> None:
     ],
     ids=lambda claim: claim.__name__,
 )
-def test_unfit_files(claim: Callable[[Compiler, Build], None], compiler: Compiler, build: Build) -> None:
+def test_missing_foreign_and_damaged_files(
+    claim: Callable[[Compiler, Build], None], compiler: Compiler, build: Build
+) -> None:
     claim(compiler, build)
 
 

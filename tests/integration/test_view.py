@@ -155,7 +155,7 @@ def sql(path: Path, query: str) -> list[Any]:
 
 def test_it_zooms_to_a_single_task(viewed: Viewed, large: Path, size: str) -> None:
     assert sql(large, "SELECT count(*) AS n FROM tasks")[0]["n"] > N_TASKS[size]
-    # Shows the shortest stolen task, or only the begin of a long one: if threads share processors, all stolen
+    # Shows the shortest stolen task, or the beginning of a long one: if threads share processors, all stolen
     # tasks may be long. In a window of a whole long task, its intervals would be too narrow to draw.
     task = sql(
         large,
@@ -512,7 +512,7 @@ def test_kernels_and_slow_sections_are_loaded_when_shown(browser: Browser, marke
     end(server)
 
 
-def test_hundreds_of_threads_are_groups_that_open(browser: Browser, tmp_path: Path) -> None:
+def test_hundreds_of_threads_are_shown_in_groups_that_open(browser: Browser, tmp_path: Path) -> None:
     body = tuple(Spawn((Work(500),), 2) for _ in range(1000))
     made = write_trace(tmp_path / "wide.ompass", Schedule((*body, Wait()), 256, 1))
     server, url = start(made)
@@ -537,7 +537,7 @@ def test_hundreds_of_threads_are_groups_that_open(browser: Browser, tmp_path: Pa
     end(server)
 
 
-def test_more_than_a_hundred_ranks_are_groups_that_open(browser: Browser, tmp_path: Path) -> None:
+def test_more_than_a_hundred_ranks_are_shown_in_groups_that_open(browser: Browser, tmp_path: Path) -> None:
     body = tuple(Spawn((Work(500),), 2) for _ in range(30))
     first = write_trace(tmp_path / "first.ompass", Schedule((*body, Wait()), 2, 1))
     ranks = [tmp_path / f"solver-r{k:03}.ompass" for k in range(128)]
