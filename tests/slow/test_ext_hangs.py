@@ -42,7 +42,7 @@ def test_no_program_hangs_under_random_sleeps(version: str, bots_dir: Path) -> N
     print(f"{version}: {N_RUNS} runs")
 
 
-# Never fewer threads than domains, because the threads of a neighbour serve a domain without threads.
+# With fewer threads than domains, threads of a neighbour would serve the domains that have none.
 @pytest.mark.parametrize("tied", ["strict", "relaxed"])
 @pytest.mark.parametrize(("threads", "domains"), [(2, 2), (4, 2), (8, 2), (4, 4), (8, 4)])
 def test_strict_mode_holds_over_very_many_tasks(

@@ -77,7 +77,7 @@ def fresh_debian(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
         # pip of this Python version, in the environment of `./run wheel`, selects the wheels that fit.
         python = REPOSITORY / "build" / "wheel" / f"env-{PYTHON}" / "bin" / "python"
         attempt(
-            "fetch what the wheel depends on",
+            "fetch the wheel's dependencies",
             *(python, "-m", "pip", "download", "--only-binary", ":all:", "--dest", root / "wheels", wheel),
         )
         (root / "work").mkdir()
@@ -90,8 +90,8 @@ def fresh_debian(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
 def check_programs(system: System, folder: str) -> None:
     """Checks the output of the programs, and the recording of the one that links the tool."""
     system.run(f"rm -rf {folder}/run.ompass")
-    for program, said in EXPECTED.items():
-        assert system.run(f"cd {folder}; OMPASS_DIR=run.ompass ./{program}").strip() == said
+    for program, output in EXPECTED.items():
+        assert system.run(f"cd {folder}; OMPASS_DIR=run.ompass ./{program}").strip() == output
     report = json.loads(system.run(f"ompass report {folder}/run.ompass --json"))
     assert [(kernel["name"], kernel["executions"]) for kernel in report["kernels"]] == [("add", 50)]
 

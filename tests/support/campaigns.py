@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared code of the long commands: progress, end, and the option for the number of simultaneous runs."""
+"""Shared code of the long commands: progress, exit, and the option for the number of simultaneous runs."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def run_jobs(
 
     Root's jobs run first, then the user's, each group in the order of its names. `libraries` are copied to
     the machine's library directory, in addition to those that the programs link. `huge_pages` is the kernel's
-    setting of transparent huge pages. MachineError if the machine does not report all jobs in time.
+    setting of transparent huge pages. Raises MachineError if the machine does not report all jobs in time.
     """
     with tempfile.TemporaryDirectory(prefix="numa-vm-", dir=KERNEL.parent) as scratch:
         folder = Path(scratch)

@@ -118,7 +118,7 @@ def creations_outside_their_intervals(run_dir: Path) -> list[str]:
     columns = (getattr(events, name).tolist() for name in ("kind", "task", "time_ns", "latest_ns"))
     for kind, task, time_ns, latest_ns in zip(*columns, strict=True):
         if latest_ns < time_ns:
-            found.append(f"{kinds[kind]} at {time_ns} is over before: {latest_ns}")
+            found.append(f"{kinds[kind]} at {time_ns} ends before, at {latest_ns}")
         if task not in rows:
             continue
         if kinds[kind] == "create":
@@ -149,7 +149,7 @@ def second_reading_differs(run_dir: Path, reading: Reading) -> list[str]:
         if abs(row.created_ns - task.created_ns) > slack_ns:
             found.append(f"{name}: created at {row.created_ns} in SQL, at {task.created_ns} by its records")
         elif task.is_wrapped and row.created_latest_ns != row.created_ns:
-            found.append(f"{name}: its wrapper dates it, and SQL shows {row.created_latest_ns}")
+            found.append(f"{name}: a wrapper measured its creation, but SQL has {row.created_latest_ns}")
         elif task.is_wrapped and row.created_ns not in creations[row.creator]:
             found.append(f"{name}: created at {row.created_ns}, where no creation of its thread begins")
         if (row.start_ns, task.end_ns if task.detached else row.end_ns) != (task.start_ns, task.end_ns):
@@ -216,7 +216,7 @@ def span_differs(run_dir: Path, reading: Reading) -> list[str]:
                 f"task {task} is {length_ns} ns on the critical path, and was busy for {known.busy_ns}"
             )
     if graph.n_deferred != len(reading.deferred()) or graph.n_undeferred != reading.n_undeferred:
-        found.append(f"{graph.n_deferred} and {graph.n_undeferred} tasks, deferred and not")
+        found.append(f"{graph.n_deferred} deferred and {graph.n_undeferred} undeferred tasks in the graph")
     if graph.n_out_of_order:
         found.append(f"{graph.n_out_of_order} events out of order")
     return found

@@ -57,7 +57,7 @@ class Toolchain:
     link_flags: tuple[str, ...] = ()
     libc_flags: tuple[str, ...] = ()  # the link flags that programs without OpenMP need, too
     fortran_flags: tuple[str, ...] = ("-fopenmp",)
-    target_flags: tuple[str, ...] = ()  # of every compilation, for another processor
+    target_flags: tuple[str, ...] = ()  # flags of every compilation that select another processor
     is_quick: bool = True  # True if quick test runs include it
 
     def run_environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -293,7 +293,7 @@ OFFLOAD_LINKER = _LLVM_19 / "bin" / "clang-linker-wrapper"
 
 
 def toolchain_named(name: str) -> Toolchain:
-    """Returns the toolchain of that name; KeyError if the matrix has none."""
+    """Returns the toolchain of that name. Raises KeyError if the matrix has none."""
     return {toolchain.name: toolchain for toolchain in TOOLCHAINS}[name]
 
 
@@ -324,8 +324,8 @@ def compile_source(
 
     `source` is absolute or relative to tests/programs; its suffix selects the compiler. `extra_sources` of
     the same language come first on the command line (Fortran modules must). The flags always contain -g and
-    the include directories of ompass.h, omp_ext.h and tests/programs. AssertionError with the compiler's
-    message if it fails.
+    the include directories of ompass.h, omp_ext.h and tests/programs. Raises AssertionError with the
+    compiler's message if the compiler fails.
     """
     source = PROGRAMS / source
     include_dirs = [
@@ -364,7 +364,7 @@ def compile_source(
             check=False,
         )
         assert finished.returncode == 0, f"{source.name} under {toolchain.name}:\n{finished.stderr}"
-        if not executable.exists():  # another process may have built it, and a test recorded it
+        if not executable.exists():  # another process may have built it, and a test may record it
             built.replace(executable)
     return executable
 
@@ -382,10 +382,10 @@ def run_with_tool(
     timeout_s: float = 60.0,
     check: bool = True,
 ) -> Recorded:
-    """Runs `program` with the tool loaded and returns it with its run directory.
+    """Runs `program` with the tool loaded; returns the finished process and the run directory.
 
     `preload` loads the tool by LD_PRELOAD (with wrappers) instead of OMP_TOOL_LIBRARIES (without).
-    `check` requires exit status 0. `threads` None leaves OMP_NUM_THREADS alone. `environment` overrides all.
+    `check` requires exit status 0. `threads` None leaves OMP_NUM_THREADS unset. `environment` overrides all.
     """
     settings = {
         "LD_PRELOAD" if preload else "OMP_TOOL_LIBRARIES": str(library),
