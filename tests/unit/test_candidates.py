@@ -317,7 +317,7 @@ def of_order(monkeypatch: pytest.MonkeyPatch, name: str, shape: object) -> list[
 
 
 @pytest.mark.parametrize(("work_ns", "n"), [(9_999, 0), (10_000, 1)])
-def test_serial_parts_are_divided_from_a_hundredth_of_the_time(
+def test_serial_parts_are_divided_if_they_take_one_percent_of_the_time(
     work_ns: int, n: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     part = _core.SerialPart(before=4, after=5, work_ns=work_ns)

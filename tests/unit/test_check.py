@@ -118,7 +118,7 @@ def test_looking_often_does_not_make_equal_programs_worse() -> None:
         wrong += any(
             judge(before[:n], after[:n], 0.0, len(planned), True).verdict == "worse" for n in planned
         )
-    assert wrong <= 2, "at most 0.1% are expected of 200"
+    assert wrong <= 2, "at most 0.1% of 200 should be wrong"
 
 
 def test_too_much_noise_leaves_the_verdict_open_and_names_the_rounds_needed() -> None:
@@ -232,7 +232,7 @@ def test_counts_are_exact_and_traces_add_span_and_parallelism() -> None:
     assert json.loads(json.dumps(values, allow_nan=False))["status"] == 1
 
 
-def test_markdown_has_no_special_characters_of_the_program() -> None:
+def test_markdown_escapes_the_name_and_the_commands_of_the_program() -> None:
     text = markdown_check(content())
     assert text.startswith("### ❌ fib\\|30 \\<b\\>: worse\n")
     assert "``./new `x` ``" in text.replace("`` ./new", "``./new")

@@ -87,10 +87,10 @@ def test_the_judgement_is_one_sentence_without_statistics(
 ) -> None:
     change = in_series(before, after)[0]
     one: Any = SimpleNamespace(time=change, deciding=change, n_before=len(before), n_after=len(after))
-    said = judgement(one)
-    assert words in said, said
-    assert "p =" not in said
-    assert ("slower" in said or "faster" in said) == (change.verdict in ("more", "less"))
+    sentence = judgement(one)
+    assert words in sentence, sentence
+    assert "p =" not in sentence
+    assert ("slower" in sentence or "faster" in sentence) == (change.verdict in ("more", "less"))
 
 
 def test_a_certain_change_of_the_work_decides_if_the_time_may_be_chance() -> None:
@@ -152,7 +152,7 @@ def test_runs_alternate_if_each_round_has_one_of_each_side() -> None:
     assert rounds("aabb") is None
     assert rounds("abab"[::-1]) == [[1, 3], [0, 2]]
     assert rounds("aba") is None
-    assert rounds("ab") is None, "one round is no alternation"
+    assert rounds("ab") is None, "one round is not an alternation"
     assert in_rounds([repeat(1)] * 2, [repeat(1)] * 2) is None, "starts are unknown"
 
 

@@ -108,7 +108,7 @@ def test_unknown_folder_is_a_suite_of_its_own(tmp_path: Path) -> None:
     assert suite_of(tmp_path).name == tmp_path.name
 
 
-def test_markers_tell_the_suites_apart() -> None:
+def test_markers_distinguish_the_suites() -> None:
     assert len({suite.marker for suite in SUITES}) == len(SUITES)
 
 

@@ -136,13 +136,13 @@ def test_damage_in_a_window_of_a_killed_run_is_reported_with_its_offset(tmp_path
         change(log, place, 0xFF)
     with pytest.raises(OmpassError) as raised:
         READERS["tasks"](open_run(run_dir))
-    told = re.search(r"at byte (\d+)", raised.value.one_line())
-    assert told is not None, raised.value.one_line()
-    assert end - 64 <= int(told[1]) < end
+    offset = re.search(r"at byte (\d+)", raised.value.one_line())
+    assert offset is not None, raised.value.one_line()
+    assert end - 64 <= int(offset[1]) < end
 
 
 @pytest.mark.parametrize("name", ("killed", "nested-regions"))
-def test_an_extent_that_seems_to_end_before_the_file_begins_is_truncated(name: str, tmp_path: Path) -> None:
+def test_an_extent_whose_end_overflows_is_reported_as_truncated(name: str, tmp_path: Path) -> None:
     """The sum of its offset and its length exceeds 64 bits."""
     run_dir = golden(name, tmp_path)
     n_long = 0

@@ -155,7 +155,7 @@ def test_root_is_the_repository(tmp_path: Path) -> None:
     assert SourceTree.of_repository(tmp_path / "repo" / "build").root == (tmp_path / "repo").resolve()
 
 
-def test_absolute_paths_are_file_addresses() -> None:
+def test_absolute_paths_are_file_uris() -> None:
     (result,) = log_of([remark(location=Location("f", "/usr/include/ä.h", 3))])["results"]
     artifact = result["locations"][0]["physicalLocation"]["artifactLocation"]
     assert artifact == {"uri": "file:///usr/include/%C3%A4.h"}

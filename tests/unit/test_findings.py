@@ -251,7 +251,7 @@ def test_one_thread_with_all_the_work_and_no_task_is_not_an_uneven_loop() -> Non
     assert "imbalance" not in problems(made_run(rows))
 
 
-def test_uneven_work_that_nobody_waited_for_is_not_imbalance() -> None:
+def test_uneven_work_that_no_thread_waited_for_is_not_imbalance() -> None:
     rows = team(0, [{"work_ns": 100 * MS}, {"work_ns": 50 * MS, "nested_ns": 50 * MS}])
     assert "imbalance" not in problems(made_run(rows))
 
@@ -370,7 +370,7 @@ def test_cancelled_and_dropped_and_far_tasks_are_noted() -> None:
     assert notes(run) == ["dropped", "cancelled", "other_domain"]
 
 
-def test_note_on_dropped_records_says_only_what_is_known() -> None:
+def test_note_on_dropped_records_states_only_known_facts() -> None:
     tasks = [construct(1, k, [200_000] * 500) for k in range(2)]
     threads = [thread(k, n_dropped=3) for k in range(2)]
     ends: dict[str, Any] = {
@@ -390,7 +390,7 @@ def test_note_on_dropped_records_says_only_what_is_known() -> None:
 
 def test_time_before_the_first_region_of_python_is_not_a_serial_part() -> None:
     run = serial_run(earlier_cpu_ns=200 * MS, first_region_cpu_ns=290 * MS)
-    assert "serial_fraction" in problems(run), "of other programs"
+    assert "serial_fraction" in problems(run), "the program is not Python"
     assert "serial_fraction" not in [f.kind for f in findings(run, is_python=True)]
     startup = the(run, "python_startup", is_python=True)
     assert startup.severity == "note" and dict(startup.numbers)["startup_ns"] == 290 * MS
@@ -539,15 +539,15 @@ def test_critical_section_is_named_where_its_name_is_known() -> None:
     kinds = [definition(0, "parallel"), definition(1, "wait", flags=CRITICAL)]
     run = made_run(rows, [], kinds, waits=(wait(1, 0, sync_ns=40 * MS),))
 
-    def said(names: dict[int, str]) -> Finding:
+    def found(names: dict[int, str]) -> Finding:
         return the(run, "critical_contention", critical_names=names)
 
-    assert "spent on entering the critical section totals," in said({1: "totals"}).because
-    assert "other sections with that name share its lock" in said({1: "totals"}).cure
-    assert "this critical section, which shares one lock with all unnamed ones" in said({1: ""}).because
-    assert "give critical sections different names" in said({1: ""}).cure
-    assert "spent on entering this critical section, " in said({}).because
-    assert "unnamed" not in said({2: ""}).because
+    assert "spent on entering the critical section totals," in found({1: "totals"}).because
+    assert "other sections with that name share its lock" in found({1: "totals"}).cure
+    assert "this critical section, which shares one lock with all unnamed ones" in found({1: ""}).because
+    assert "give critical sections different names" in found({1: ""}).cure
+    assert "spent on entering this critical section, " in found({}).because
+    assert "unnamed" not in found({2: ""}).because
 
 
 def located(kind: str, *calls: tuple[str, int], weight: int = 1) -> LocatedSample:
@@ -571,7 +571,7 @@ SERIAL_SAMPLES = (
         (((8, 39), (9, 30), (10, 10)), 8),  # no line has 80
     ],
 )
-def test_the_line_of_a_serial_part_is_its_hottest_line_or_the_call_of_nearly_all(
+def test_the_line_of_a_serial_part_is_its_hottest_line_or_the_call_with_nearly_all_samples(
     lines: tuple[tuple[int, int], ...], expected: int
 ) -> None:
     samples = [located("serial", ("set_up", line), ("main", 20), weight=n) for line, n in lines]
@@ -581,7 +581,7 @@ def test_the_line_of_a_serial_part_is_its_hottest_line_or_the_call_of_nearly_all
     assert found.line is not None and found.line.line == expected
 
 
-def test_serial_part_is_named_by_what_ran_in_it() -> None:
+def test_serial_part_is_named_by_its_hottest_function() -> None:
     because = the(serial_run(), "serial_fraction", samples=SERIAL_SAMPLES).because
     assert because.endswith("; 90.0% of its samples are in set_up, most of them at a.c:8")
     few = (located("serial", ("main", 21), weight=9), SERIAL_SAMPLES[-1])
@@ -638,12 +638,12 @@ def test_loads_of_lines_that_other_threads_write_are_contention() -> None:
     (bounded,) = memory_findings(loads_of(period=10**6))
     assert bounded.cost_ns == 196 * MS, "no more than all work"
     (timed_in_ns,) = memory_findings(loads_of(), QUICK_LOADS, clock_kind="clock_gettime", clock_hz=1e9)
-    assert timed_in_ns.cost_ns == 40 * MS, "a tick of this clock is no cycle"
+    assert timed_in_ns.cost_ns == 40 * MS, "a tick of this clock is not a cycle"
 
 
 def test_loads_that_cost_little_or_are_near_are_not_contention() -> None:
     assert memory_findings(loads_of(n=99)) == [], "too few to judge"
-    assert memory_findings(loads_of(kind="serial")) == [], "one thread has nobody to contend with"
+    assert memory_findings(loads_of(kind="serial")) == [], "a single thread cannot contend"
     assert memory_findings(loads_of(source="memory", was_modified=False)) == [], (
         "a program may need its memory"
     )

@@ -91,16 +91,16 @@ def test_samples_of_libraries_divide_system_time_among_its_causes() -> None:
     assert the(run, "busy_waiting", samples=(computing, yields)).line is not None
 
 
-@pytest.mark.parametrize(("n", "said"), [(36, ", 60.0% of it at this line"), (58, "")])
-def test_a_finding_names_its_hottest_line_and_the_part_of_it(n: int, said: str) -> None:
+@pytest.mark.parametrize(("n", "share"), [(36, ", 60.0% of it at this line"), (58, "")])
+def test_a_finding_names_its_hottest_line_and_the_share_of_this_line(n: int, share: str) -> None:
     waits, rest = sampled(WAITING, OWN, 60)
     (line,) = waits.calls
     other = replace(line, line=9, place="a.c:9", label="a.c:9 (f)")
     elsewhere = replace(waits, calls=(other,), weight=60 - n)
     found = the(working(), "busy_waiting", samples=(elsewhere, replace(waits, weight=n), rest))
     assert found.line == line
-    assert ("at this line" in found.because) == bool(said)
-    assert said in found.because
+    assert ("at this line" in found.because) == bool(share)
+    assert share in found.because
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_without_samples_only_very_short_chunks_are_too_small() -> None:
     assert problems(chunked(300_000, 300_000)) == []
 
 
-def test_regions_with_fewer_threads_than_asked_for_are_reported() -> None:
+def test_regions_with_fewer_threads_than_requested_are_reported() -> None:
     alone = made_run([region(0, 0, work_ns=100 * MS, wall_ns=100 * MS, n_primary=1, max_team_size=1,
                              total_ns=100 * MS, capacity_ns=100 * MS, level=1)])  # fmt: skip
     found = the(alone, "fewer_threads", n_wanted=4)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts of --help: they fit on a screen, begin with the most useful lines, and wrap no example."""
+"""Texts of --help: they fit on a screen, begin with the most useful lines, and do not wrap examples."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_ompass_alone_shows_the_first_screen() -> None:
     assert (result.exit_code, result.stdout) == (2, call("--help").stdout)
 
 
-def test_help_lists_what_every_command_does_and_the_exit_codes() -> None:
+def test_help_describes_every_command_and_the_exit_codes() -> None:
     text = call("help").stdout
     assert [name for name in COMMANDS if not re.search(rf"^  {name} +[A-Z]", text, re.MULTILINE)] == []
     assert re.search(r"^  127  ", text, re.MULTILINE)
@@ -50,7 +50,7 @@ def test_help_with_a_command_prints_the_same_as_its_help_option() -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_page_of_a_command_has_no_python_types_and_breaks_no_example(name: str) -> None:
+def test_page_of_a_command_has_no_python_types_and_does_not_break_examples(name: str) -> None:
     lines = call(name, "--help").stdout.splitlines()
     page = "\n".join(lines)
     assert not re.search(
@@ -76,7 +76,7 @@ def test_page_of_a_command_has_examples(name: str) -> None:
 
 
 @pytest.mark.parametrize("words", [("--help",), ("--version",)])
-def test_first_screen_loads_no_slow_module(words: tuple[str, ...]) -> None:
+def test_first_screen_does_not_load_slow_modules(words: tuple[str, ...]) -> None:
     slow = {"elftools", "email", "numpy", "ompass._core", "polars", "pydantic", "rich"}
     assert slow & loaded_modules(*words) == set()
 

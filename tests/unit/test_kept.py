@@ -240,7 +240,7 @@ def test_a_module_that_has_only_samples_gets_lines_that_were_installed_later(
     assert resolver.behaviour(0, 0x20, "x86_64") == "memory", "only places have changed"
 
 
-def test_ranks_with_the_same_modules_get_the_names_of_each_other(
+def test_ranks_with_the_same_modules_share_their_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = Module(path=sys.executable, build_id=read_facts(Path(sys.executable)).build_id)

@@ -108,7 +108,7 @@ def test_a_gcc_program_has_libgomps_defaults_in_recorded_runs_and_others() -> No
     assert "OMP_SCHEDULE" not in plan(LIBOMP).variables
 
 
-def test_no_preload_without_wrappers_where_none_is_needed() -> None:
+def test_without_wrappers_the_tool_is_preloaded_only_if_necessary() -> None:
     assert "LD_PRELOAD" not in plan(LIBOMP, options=RunOptions(wrappers=False)).variables
 
 
@@ -307,7 +307,7 @@ NOTHING = Ending(1, 0, 0)
         ({}, (LIBOMP,), {}, Ending(1, 139, 11), "ended by SIGSEGV before recording began"),
     ],
 )
-def test_nothing_recorded_is_explained(
+def test_the_reason_why_nothing_was_recorded_is_stated(
     fields: dict[str, Any],
     runtimes: tuple[Runtime, ...],
     environ: dict[str, str],
@@ -370,7 +370,7 @@ def test_a_program_that_changes_its_files_runs_once(
 
 @pytest.mark.parametrize("argument", ["{}", "--output={}", "-o{}", "file={}"])
 @pytest.mark.parametrize("named", ["out/new", "out"])
-def test_a_program_that_changes_what_an_argument_names_runs_once(
+def test_a_program_that_changes_a_file_or_folder_of_its_arguments_runs_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, argument: str, named: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -405,7 +405,7 @@ def test_search_order_is_rpath_environment_runpath(tmp_path: Path) -> None:
     assert found(elf(**shared, runpath=runpath), parent, environ={}) == "runpath"
     assert found(elf(**shared), environ={}) == ""
     assert found(elf(machine="EM_S390", rpath=rpath), environ={}) == "", (
-        "another machine's library is passed over"
+        "another machine's library is skipped"
     )
 
 

@@ -145,7 +145,7 @@ FIGURES = {"create": 50.0, "pair": 120.0, "run": 590.0, "wake": 240.0, "steal": 
            "contended": 290.0}  # fmt: skip
 
 
-def test_costs_are_parts_of_what_can_be_measured() -> None:
+def test_costs_are_differences_of_measured_figures() -> None:
     costs = costs_from(FIGURES)
     assert costs == {
         "depend": 250,  # a creation with depend clauses minus a plain creation
@@ -168,7 +168,7 @@ def test_costs_are_parts_of_what_can_be_measured() -> None:
     assert [low[name] for name in ("dequeue", "between", "wake", "fork")] == [0, 0, 0, 0]
 
 
-def test_the_cost_of_tracing_is_what_traced_figures_add() -> None:
+def test_the_cost_of_tracing_is_the_increase_of_the_figures() -> None:
     deferred = {"task": 50.0, "creation": 20.0, "create": 95.0}
     serial = {"task": 27.0, "creation": 30.0, "create": 9.0}
     traced = {**FIGURES, "create": 80.0, "run": 660.0, "pair": 230.0}

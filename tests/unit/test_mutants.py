@@ -17,7 +17,7 @@ def changed(text: str, suffix: str = "py") -> set[str]:
     return {change.apply(text.encode()).decode() for change in found}
 
 
-def test_comparisons_signs_constants_and_connections_of_python_change() -> None:
+def test_comparisons_signs_constants_and_logical_operators_of_python_change() -> None:
     assert changed("x = a < b and c + 'd'") == {"x = a <= b and c + 'd'", "x = a < b or c + 'd'"}
     assert changed("x = 3 - y") == {"x = 4 - y", "x = 3 + y"}
     assert changed("x = 1000 if y is not z else 0.5") == {
@@ -66,7 +66,7 @@ def test_calls_that_could_do_harm_are_not_changed(tmp_path: Path) -> None:
     assert [shown for shown, _ in all_changes(tmp_path, [file])] == ["a.py: os.getpgid([0 -> 1])"]
 
 
-def test_a_noting_copy_of_a_module_names_each_function() -> None:
+def test_an_instrumented_module_records_each_function() -> None:
     text = '"""Doc."""\nfrom __future__ import annotations\ndef f():\n    """Doc."""\n    return 1\n'
     lines = instrumented("m.py", text).splitlines()
     assert lines[1:3] == [

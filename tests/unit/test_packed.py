@@ -108,8 +108,8 @@ def test_commands_read_a_packed_run_as_its_directory(
     )
     assert of_file.exit_code == of_directory.exit_code
     # Compares words, because the lengths of names decide where lines break.
-    said = of_file.stdout.replace(str(file), str(run)).split()
-    assert said == of_directory.stdout.split()
+    words = of_file.stdout.replace(str(file), str(run)).split()
+    assert words == of_directory.stdout.split()
     assert "/ompass-" not in of_file.stdout, "no path of the unpacked copy"
 
 

@@ -43,7 +43,7 @@ def test_samples_are_named_by_their_place() -> None:
     }
 
 
-def test_a_figure_that_grew_is_told_from_one_that_did_not() -> None:
+def test_a_figure_that_grew_is_distinguished_from_one_that_did_not() -> None:
     before = record(slow=STEADY, same=STEADY, fast=STEADY, count=[7.0] * 8)
     after = record(
         slow=[1.3 * t for t in STEADY],
@@ -66,9 +66,9 @@ def test_the_status_states_that_a_figure_grew(tmp_path: Path, capsys: pytest.Cap
     old.write_text(json.dumps(record(t=STEADY)))
     new.write_text(json.dumps(slower))
     assert compare(old, new, None, show_all=False) == 1
-    said = capsys.readouterr().out
-    assert "| t | 1.007 | 1.31 | 1.300 (" in said
-    assert "The machines differ" in said and "Only one record has: new." in said
+    printed = capsys.readouterr().out
+    assert "| t | 1.007 | 1.31 | 1.300 (" in printed
+    assert "The machines differ" in printed and "Only one record has: new." in printed
     assert compare(old, old, None, show_all=False) == 0
     assert "0 of 1 figures grew, 0 shrank." in capsys.readouterr().out
 

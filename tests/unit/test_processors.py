@@ -34,7 +34,7 @@ def test_a_thread_is_blocked_before_its_start_and_after_its_end() -> None:
     assert with_rest(None, thread(1, cpu_source=""), 50, 100) is None
 
 
-def test_the_rest_adds_to_what_is_known() -> None:
+def test_the_rest_adds_to_the_known_times() -> None:
     known = of_rows([region(0, 0, work_ns=100, preempted_ns=7, work_preempted_ns=5)], "switches")
     found = with_rest(known, thread(0, first_ns=1), rest_ns=10, wall_ns=110)
     assert found is not None and found.work is not None

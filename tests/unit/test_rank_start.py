@@ -192,7 +192,7 @@ def test_ranks_come_from_the_variables_of_the_launcher(
 
 
 def test_a_rank_loads_little_before_its_program_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Imports of the package cost each rank of a job half a second of processor time."""
+    """Importing the package would cost each rank of a job half a second of processor time."""
     as_rank(monkeypatch, 0, 0)
     publish_plan(["run", "--", "echo"], ["echo"], "/bin/echo", {})
     environ = {name: value for name, value in os.environ.items() if not name.startswith("OMPI_")}

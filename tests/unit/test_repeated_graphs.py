@@ -30,7 +30,7 @@ def trace(tmp_path: Path, body: Body, create_ns: int = CREATE, threads: int = 2)
 
 
 def replays(path: Path) -> list[tuple[int, int, int]]:
-    """Returns the construct, the replayed graphs and their tasks for each place."""
+    """Returns the construct and the numbers of replayed graphs and tasks of each place."""
     return [(one.construct, one.n_graphs, one.n_replayed) for one in graphs(read_task_program(path))]
 
 
@@ -41,7 +41,7 @@ def test_all_graphs_but_the_first_are_replayed(tmp_path: Path) -> None:
     assert (shape.n_tasks, shape.create_ns) == (4, 76 * CREATE)
 
 
-def test_a_replay_takes_its_own_cost_in_place_of_the_creation(tmp_path: Path) -> None:
+def test_a_replay_costs_less_than_the_creation_that_it_replaces(tmp_path: Path) -> None:
     path = trace(tmp_path, STEP * 20)
     plain, replayed = (simulate(path, taskgraph=taskgraph) for taskgraph in (False, True))
     before, after = plain.predictions[0].run, replayed.predictions[0].run

@@ -47,12 +47,12 @@ def calls(tree: Path, *arguments: str, command: str = "suite", **environment: st
 
 
 def test_only_the_requested_programs_are_built(tree: Path) -> None:
-    told = calls(tree, "--programs", "fib", "--runtimes=libomp,tbb")
-    assert [line for line in told if "--build" in line] == [
+    lines = calls(tree, "--programs", "fib", "--runtimes=libomp,tbb")
+    assert [line for line in lines if "--build" in line] == [
         "--build --preset release --target ompass omp_ext bots-configure",
         f"--build {tree}/build/release/bots --target fib",
     ]
-    assert told[-1] == f"-m suite --programs fib --runtimes=libomp,tbb with {tree}/bots"
+    assert lines[-1] == f"-m suite --programs fib --runtimes=libomp,tbb with {tree}/bots"
 
 
 def test_the_built_package_comes_before_another_source_tree(tree: Path) -> None:
@@ -60,8 +60,8 @@ def test_the_built_package_comes_before_another_source_tree(tree: Path) -> None:
 
 
 def test_runtimes_that_are_not_named_need_both_compilers(tree: Path) -> None:
-    told = calls(tree, "--programs=fib,sort")
-    assert [line.rpartition("release/")[2] for line in told if "--target fib" in line] == [
+    lines = calls(tree, "--programs=fib,sort")
+    assert [line.rpartition("release/")[2] for line in lines if "--target fib" in line] == [
         "bots --target fib sort",
         "bots-gcc --target fib sort",
     ]
@@ -89,17 +89,17 @@ def tree_with_papers(tree: Path) -> Path:
 
 
 def test_a_paper_builds_its_programs(tree_with_papers: Path) -> None:
-    told = calls(tree_with_papers, "tbb", "--quick", command="papers")
-    assert [line for line in told if "--build" in line] == [
+    lines = calls(tree_with_papers, "tbb", "--quick", command="papers")
+    assert [line for line in lines if "--build" in line] == [
         "--build --preset release --target ompass omp_ext bots-configure",
         f"--build {tree_with_papers}/build/release/bots --target fib sort",
     ]
-    assert told[-1] == "-m papers tbb --quick"
+    assert lines[-1] == "-m papers tbb --quick"
 
 
 def test_a_paper_builds_its_programs_with_both_compilers(tree_with_papers: Path) -> None:
-    told = calls(tree_with_papers, "bots", command="papers")
-    assert [line.rpartition("release/")[2] for line in told if "--target fib" in line] == [
+    lines = calls(tree_with_papers, "bots", command="papers")
+    assert [line.rpartition("release/")[2] for line in lines if "--target fib" in line] == [
         "bots --target fib",
         "bots-gcc --target fib",
     ]
@@ -111,6 +111,6 @@ def test_a_page_is_written_without_a_build(tree_with_papers: Path) -> None:
 
 def test_the_site_is_built_in_build_docs(tree: Path) -> None:
     stand_in(tree / ".venv/bin/python", f'echo "$*" >>{tree}/calls')
-    told = calls(tree, command="docs")
-    assert any(line.startswith("-m pip install") and line.endswith(f"{tree}[docs]") for line in told)
-    assert told[-1] == f"{tree}/docs/site/build_site.py {tree}/build/docs"
+    lines = calls(tree, command="docs")
+    assert any(line.startswith("-m pip install") and line.endswith(f"{tree}[docs]") for line in lines)
+    assert lines[-1] == f"{tree}/docs/site/build_site.py {tree}/build/docs"

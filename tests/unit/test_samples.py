@@ -148,7 +148,7 @@ def test_a_truncated_file_is_read_up_to_its_end(run_dir: Path) -> None:
         assert sum(len(thread.samples) for thread in read_samples(run_dir).threads) == n_samples
 
 
-def test_an_extent_that_seems_to_end_before_the_file_begins_is_truncated(run_dir: Path) -> None:
+def test_an_extent_whose_end_overflows_is_read_up_to_the_end_of_the_file(run_dir: Path) -> None:
     """The sum of its offset and its length exceeds 64 bits."""
     content = bytearray(sample_file(record([code(0, 1)], REGISTERS, {})) * 2)
     second = 4096 + int.from_bytes(content[4104:4112], "little")
@@ -394,12 +394,12 @@ def test_pprof_has_lines_counts_and_labels(content: SampleContent) -> None:
 
 
 def watched_by_clock(*parts: int, **fields: Any) -> SampleContent:
-    """Makes samples of a run with threads of 100 ns, each with only clocks for its time in `parts`."""
+    """Makes samples of a run with a thread of 100 ns per part; in this part, it reads only clocks."""
     rows = [thread(number, last_ns=100, by_clock_ns=ns) for number, ns in enumerate(parts)]
     return replace(made_samples(made_run(threads=rows)), **fields)
 
 
-def said_of(content: SampleContent) -> str:
+def text_of(content: SampleContent) -> str:
     return " ".join(part for part in sample_parts(content) if isinstance(part, str))
 
 
@@ -407,19 +407,19 @@ def test_threads_with_clocks_only_are_reported() -> None:
     content = watched_by_clock(0, 60, 20, 0)
     assert (
         "20.0% of the time of all threads has no samples: 2 threads switched so often that only "
-        "clocks were read, thread 1 for 60.0% of its time. Shares exclude this time." in said_of(content)
+        "clocks were read, thread 1 for 60.0% of its time. Shares exclude this time." in text_of(content)
     )
     fields = sample_fields(content)
     assert fields is not None
     assert fields["unsampled"] == [
         {"thread": 1, "unsampled_ns": 60, "share": 0.6}, {"thread": 2, "unsampled_ns": 20, "share": 0.2},
     ]  # fmt: skip
-    assert "1 thread switched so often that only clocks" in said_of(watched_by_clock(90, samples=()))
+    assert "1 thread switched so often that only clocks" in text_of(watched_by_clock(90, samples=()))
 
 
 def test_little_time_by_the_clock_is_not_reported() -> None:
     for content in (watched_by_clock(1, 0), watched_by_clock(0, 0), watched_by_clock(90, frequency_hz=0)):
-        assert "no samples" not in said_of(content)
+        assert "no samples" not in text_of(content)
 
 
 def test_a_refusal_is_one_sentence(run_dir: Path) -> None:

@@ -115,10 +115,10 @@ def of_tasks(work_us: float, handling_us: float, n_tasks: int = 1000) -> str:
     return handling(point(work=work_ms, one_ms=work_ms, schedule=handling_us * n_tasks / 1000), n_tasks)
 
 
-def test_tasks_are_fine_altogether_by_number_work_and_cost() -> None:
+def test_tasks_are_too_fine_by_their_number_work_and_cost() -> None:
     assert [of_tasks(20, 4, n) for n in (98, 102)] == ["dispatch", "too_fine"]
     assert [of_tasks(20, us) for us in (1.9, 2.1)] == ["dispatch", "too_fine"], "a tenth of the work"
-    assert [of_tasks(20, us) for us in (4.8, 5.2)] == ["too_fine", "dispatch"], "dispatch takes no 5 us"
+    assert [of_tasks(20, us) for us in (4.8, 5.2)] == ["too_fine", "dispatch"], "5 us are slow dispatch"
 
 
 @pytest.mark.parametrize(("work_us", "kind"), [(95, "too_fine"), (105, "algorithm")])
@@ -213,7 +213,7 @@ def test_a_cause_is_supported_by_the_finding_of_its_kind() -> None:
     assert supported.finding is not None
     assert (supported.kind, supported.finding.kind) == ("allocator", "allocator")
     disturbed = diagnose(point(work=130), replace(evidence, others=0.5))
-    assert (disturbed.kind, disturbed.finding) == ("disturbed", None), "the sweep shows it itself"
+    assert (disturbed.kind, disturbed.finding) == ("disturbed", None), "the sweep shows the disturbance"
 
 
 def kinds(causes: Causes) -> set[str]:
@@ -260,7 +260,7 @@ def test_a_line_is_replicated_within_a_tenth(
         (MEMORY_USE, 0, (6, 5), "false_sharing"),
     ],
 )
-def test_cache_lines_are_shared_beyond_what_else_explains_the_growth(
+def test_cache_lines_are_shared_if_nothing_else_explains_the_growth(
     behaviour: str, one: int, after: tuple[int, int], cause: str
 ) -> None:
     key = spot(20), behaviour

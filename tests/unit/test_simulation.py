@@ -827,7 +827,7 @@ def test_the_middle_of_equally_good_values_is_that_of_their_numbers_of_tasks() -
 def test_a_trace_without_regions_is_reported(tmp_path: Path) -> None:
     schedule = Schedule((Work(100),), 2)
     for worker in schedule.workers:
-        del worker.log.words[3:]  # everything after the begin of the thread
+        del worker.log.words[3:]  # everything after the beginning of the thread
     path = write_trace(tmp_path / "none.ompass", schedule)
     with pytest.raises(NothingToShowError, match="holds no parallel regions"):
         read_task_program(path)

@@ -167,7 +167,7 @@ def test_only_run_directories_can_be_opened(tmp_path: Path) -> None:
         ompass.open(tmp_path / "absent")
 
 
-def test_columns_of_tables_have_names_of_their_own() -> None:
+def test_names_of_columns_are_unique_in_a_table() -> None:
     for table in TABLES.values():
         names = [column.name for column in table.columns]
         assert len(set(names)) == len(names), table.name

@@ -57,7 +57,7 @@ def test_used_times_only_grow() -> None:
 
 
 class FakeProgram:
-    """An `ompass run` that uses OpenMP only at its third look, and records while an older run exists."""
+    """An `ompass run` whose program first uses OpenMP at the third poll, while an older run exists."""
 
     pid = 4711
     returncode = 0
@@ -65,13 +65,13 @@ class FakeProgram:
     def __init__(self, command: list[str], **options: Any) -> None:
         self.pattern = Path(command[command.index("-o") + 1])
         self.launch = f"{options['env'][LAUNCH]}/own"
-        self.n_looks = 0
+        self.n_polls = 0
 
     def poll(self) -> int | None:
-        self.n_looks += 1
-        if self.n_looks == 3:
+        self.n_polls += 1
+        if self.n_polls == 3:
             record(self.pattern.with_name("q-7-2.ompass"), self.launch)
-        return 0 if self.n_looks > 3 else None
+        return 0 if self.n_polls > 3 else None
 
     def wait(self) -> None:
         return

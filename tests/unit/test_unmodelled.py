@@ -54,7 +54,7 @@ class Longer:
         return getattr(self._program, name)
 
 
-def test_a_simulated_lock_passes_as_slowly_as_the_recorded_one(tmp_path: Path) -> None:
+def test_a_simulated_lock_is_passed_as_slowly_as_the_recorded_one(tmp_path: Path) -> None:
     body: Body = (Spawn((Work(MS), Locked(3 * MS, handoff_ns=2 * MS))),) * 16
     fast, slow = trial_of(tmp_path / "fast", LOCKED), trial_of(tmp_path / "slow", body)
     assert fast.base.wall_ns == pytest.approx(49 * MS, rel=0.02)
@@ -65,7 +65,7 @@ def test_a_simulated_lock_passes_as_slowly_as_the_recorded_one(tmp_path: Path) -
     assert lock.gain == pytest.approx(1 - 32 * MS / slow.base.wall_ns, abs=0.01)
 
 
-def test_a_lock_that_is_passed_slowly_is_a_change_although_it_is_held_shortly(tmp_path: Path) -> None:
+def test_a_lock_that_is_passed_slowly_is_a_change_even_if_it_is_held_briefly(tmp_path: Path) -> None:
     body: Body = (Spawn((Locked(MS // 100, handoff_ns=MS), Work(MS // 2))),) * 40
     trial = trial_of(tmp_path, body)
     kinds = {change.kind: change for change, _ in order_changes(trial, made_run())}

@@ -88,13 +88,13 @@ def test_the_loop_that_costs_most_is_first() -> None:
 
 
 def test_chunks_are_unknown_unless_the_runtime_reports_them() -> None:
-    silent, told = (
+    silent, reported = (
         plain(run_report(collect(run_of(loops=[loop(4, 0, n_iterations=8, **chunks)]))))["loops"][0]
         for chunks in ({}, {"n_chunks": 3, "n_taken": 8})
     )
     assert (silent["iterations"], silent["chunks"]) == (8, None)
     assert silent["thread_breakdown"][0]["iterations"] is None
-    assert (told["chunks"], told["thread_breakdown"][0]["iterations"]) == (3, 8)
+    assert (reported["chunks"], reported["thread_breakdown"][0]["iterations"]) == (3, 8)
 
 
 @pytest.mark.parametrize(("idle_ns", "shown"), [(3 * MS, False), (5 * MS, True)])
@@ -104,7 +104,7 @@ def test_reports_show_a_wait_that_costs_more_than_a_fiftieth(idle_ns: int, shown
     assert [w["wait_ns"] for w in plain(report)["waits"]] == [idle_ns]
 
 
-def test_every_kind_has_a_name_of_its_own_number() -> None:
+def test_every_kind_has_the_name_of_its_number() -> None:
     assert {kind: name for kind, name in WAIT_KINDS.items() if kind < 128} == WAITS
     assert {kind - 128: name for kind, name in WAIT_KINDS.items() if kind >= 128} == LOCKS
     assert LOOPS[3] == "single"
@@ -112,7 +112,7 @@ def test_every_kind_has_a_name_of_its_own_number() -> None:
     assert 4 not in LOOPS, "threads that do not execute a single are in the same construct"
 
 
-def test_kinds_that_are_not_known_have_their_numbers() -> None:
+def test_names_of_unknown_kinds_contain_their_numbers() -> None:
     assert [wait_kind(5), wait_kind(11), wait_kind(128 | 9)] == ["taskwait", "sync region 11", "mutex 9"]
     assert [loop_kind(9), loop_kind(31)] == ["workdistribute", "work 31"]
     assert [wait_kind(0), loop_kind(0)] == ["wait", "loop"]
