@@ -3,8 +3,8 @@
 
     python tests/benchmarks/event_sequences.py [--sequences 20000] [--first 1] [--build DIR] [-o FILE]
 
-A third of the sequences conforms to OMPT, but orders events as libomp never does. Another third also has
-numbers outside every specification, and the last third contradicts itself. `failed` must be 0. A sequence
+A third of the sequences conforms to OMPT, but orders events as libomp never does. Another third also uses
+numbers that are still unspecified, and the last third contradicts itself. `failed` must be 0. A sequence
 fails if the tool crashes, hangs or writes an unreadable trace. It also fails if counts or times are wrong
 and the run does not report the contradiction (`explained_batches`). Needs a build with tests
 (`cmake --build --preset release`).

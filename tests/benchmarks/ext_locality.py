@@ -113,7 +113,6 @@ def measure(arguments: argparse.Namespace, name: str) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Measures and prints."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -2,7 +2,7 @@
 """Counts how often the first finding on an MPI job with one known problem is right, under three loads.
 
 Records each job of tests/programs/ranks, in C and Fortran, with OpenMPI and MPICH: alone (two ranks), with
-two more ranks than processors, and next to a program that uses a processor. `crowded_hosts` and `one_core`
+more ranks than processors, and next to a program that uses a processor. `crowded_hosts` and `one_core`
 are also right if the job has more busy threads than processors; `disturbed` is also right next to the other
 program. A job that runs alone has the highest priority (as root), and each of its ranks is bound to a core,
 which is OpenMPI's default for two ranks. If other programs disturb the job nevertheless, the benchmark

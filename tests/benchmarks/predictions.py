@@ -5,7 +5,7 @@ Uses programs of tests/diseases (built by clang, sick unless the name ends in -c
 of bots/, with two further versions: lu with dependences, and sparselu with tasks created in worksharing
 loops. Each round of a program runs it on two threads without the tool, and records traces on one thread and
 on two. Each trace gives a prediction for two threads. For both numbers of recorded threads, reports the error
-of the median prediction against the median measured time, or the reason of a refusal.
+of the median prediction against the median measured time, or the reason for a refusal.
 
 Also predicts 4, 8, 16 and 32 threads from both traces. The exit status is 1 if a prediction is shorter than
 the work divided by the threads, the longest chain, or the time for which the program holds one lock.
@@ -75,7 +75,7 @@ class Result:
 
     name: str
     measured: list[float] = field(default_factory=list)
-    # By threads of the trace: predicted times, and reasons of refusals.
+    # By threads of the trace: predicted times, and reasons for refusals.
     predicted: dict[int, list[float]] = field(default_factory=lambda: {2: [], 1: []})
     refused: dict[int, str] = field(default_factory=dict)
     beyond_bounds: list[str] = field(default_factory=list)
@@ -210,7 +210,7 @@ def main() -> int:
     parser.add_argument("--bots", type=Path, default=REPOSITORY / "build/release/bots")
     parser.add_argument("--class", dest="size", default="small")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--machine-file", default="", help="default: calibrated first")
+    parser.add_argument("--machine-file", default="", help="costs (default: calibrate first)")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     results: list[Result] = []

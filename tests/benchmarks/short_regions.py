@@ -87,7 +87,7 @@ def compile_program(folder: Path) -> Path:
 
 
 def run_once(program: Path, way: Way, threads: int, work_ns: int, batches: int) -> dict[str, float]:
-    """Runs the program and returns what it prints."""
+    """Runs the program; returns the figures that it prints."""
     command = [str(program), str(threads), str(work_ns), str(batches)]
     with tempfile.TemporaryDirectory() as scratch:
         ended = subprocess.run(
@@ -149,7 +149,6 @@ def print_results(results: list[dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    """Measures and prints."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -58,7 +58,6 @@ class Case:
 
     @property
     def name(self) -> str:
-        """Returns the name of the case."""
         return f"{self.program.name.removesuffix('-tasks')}, {self.threads} threads"
 
     def seconds(self, library: Library) -> float:
@@ -107,7 +106,6 @@ def ranks_outside(n: int) -> int:
 
 
 def main() -> None:
-    """Measures and prints."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -125,7 +125,7 @@ def parsed() -> argparse.Namespace:
         prog="./run conformance",
         description="Build the OpenMP programs of third-party suites, and run each without Ompass, with the "
         "tool, with the extension, and with both. List the programs whose exit status or output differs "
-        "from stock runs. Finished programs are skipped: the same command resumes an interrupted one.",
+        "from stock runs. Finished programs are skipped: the same command resumes an interrupted campaign.",
         epilog=f"The journal is in {os.path.relpath(FOLDER, toolchains.REPOSITORY)}. In "
         f"{', '.join(suite.name for suite in SUITES if suite.made)}, a program may have several files; "
         "in other suites, only programs of a single file are built.",

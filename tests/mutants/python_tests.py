@@ -32,7 +32,7 @@ OF_CORE: Final = frozenset(
     f"test_{name}.py"
     for name in ("child", "made_wrappers", "one_walker", "pyramid", "pyramid_tasks", "reuse_distance")
 )
-"""Slow tests of the compiled core and of processes. Changes of the Python package do not run them."""
+"""Slow tests of the compiled core and of processes, which are not run for changes of the Python package."""
 
 LIMIT_S: Final = 600
 FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
