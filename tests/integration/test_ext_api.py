@@ -140,7 +140,7 @@ def test_stacks_have_the_size_that_the_runtime_reads(
 
 def test_a_missing_hwloc_is_reported_in_one_sentence(default_toolchain: Toolchain, tmp_path: Path) -> None:
     program = compile_with_ext("ext_api/calls.c", default_toolchain)
-    # The loader first finds a library of hwloc's name that is not hwloc.
+    # The loader first finds a library that has hwloc's name, but is not hwloc.
     (tmp_path / "empty.c").write_text("int nothing;\n")
     subprocess.run(
         [default_toolchain.cc, "-shared", "-o", tmp_path / "libhwloc.so.15", tmp_path / "empty.c"], check=True

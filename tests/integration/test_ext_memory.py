@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that, under the extension, no task is used after the runtime has freed it, and no memory is lost.
 
-The settings make the runtime return each large block to glibc at once, and glibc unmap it. So a use of an
-ended task is a segmentation fault.
+The settings make the runtime return each large block to glibc at once, and glibc unmap it. Any use of an
+ended task then causes a segmentation fault.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ from task_programs import TASK_PROGRAMS, TaskProgram, compiled, flags_for
 from toolchains import RunRecorded, Toolchain, compile_source, toolchain_named
 
 SCHEDULED = {"OMP_EXT_SCHEDULE": "1", "OMP_EXT_DOMAINS": "2"}
-# Programs at whose end a tool can check all life cycles. The others end while tasks are running, or fork.
+# When these programs end, a tool can check all life cycles. The others end while tasks are running, or fork.
 SUMMED_UP = [
     program
     for program in TASK_PROGRAMS

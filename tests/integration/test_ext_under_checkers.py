@@ -20,8 +20,8 @@ from toolchains import Toolchain, toolchain_named
 STRICT = {"OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1", "OMP_MAX_ACTIVE_LEVELS": "2"}
 ARCHER = Path("/usr/lib/llvm-19/lib/libarcher.so")
 
-# Programs and arguments. They cover all kinds of waits, of resumption, and of locks and exceptions that a
-# task holds while it waits.
+# Programs and arguments. They cover all kinds of waits and of resumption, and all kinds of locks and
+# exceptions that a task may hold while it waits.
 ASIDE = ("taskwait", "taskgroup", "taskloop", "taskyield", "critical", "lock", "nest_lock", "nested_region")
 COMMON = [
     *(("ext/aside.c", how, "40") for how in ASIDE),

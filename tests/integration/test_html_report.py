@@ -316,7 +316,7 @@ def test_the_first_tab_stop_is_the_link_to_the_report(visit: Visit) -> None:
     assert visit.page.evaluate("document.activeElement.textContent") == "To the report"
 
 
-def test_dark_and_light(visit: Visit) -> None:
+def test_a_button_switches_between_dark_and_light(visit: Visit) -> None:
     paper = "getComputedStyle(document.documentElement).backgroundColor"
     light = visit.page.evaluate(paper)
     visit.page.locator("#theme").click()

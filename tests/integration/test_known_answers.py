@@ -107,7 +107,7 @@ def misses(profile: _core.Run, stdout: str) -> list[str]:
 
 
 def shortfalls(profile: _core.Run, stdout: str) -> list[str]:
-    """Returns each work time below the answer, since noise only adds time. Asserts the numbers of tasks."""
+    """Returns each work time below the answer; noise can only add time. Asserts the numbers of tasks."""
     (states,) = answers_in(stdout, "EXPECT")
     answers = sorted(answers_in(stdout, "CONSTRUCT"), key=lambda answer: answer["tasks"])
     constructs = sorted(measured_constructs(profile), key=lambda construct: construct["tasks"])

@@ -27,7 +27,7 @@ def regions_in_order(profile: _core.Run) -> list[list[_core.RegionRow]]:
 
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])
-def test_faults_belong_to_the_region_and_thread_that_touched(
+def test_faults_belong_to_the_region_and_thread_that_touched_the_page(
     toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded, mode: str
 ) -> None:
     program = compiled(compile_program, toolchain)

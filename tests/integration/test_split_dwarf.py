@@ -160,7 +160,7 @@ def pack(split: Path, packer: str) -> None:
         file.unlink()
 
 
-PACKERS = {"unpacked": (4, 5), "llvm-dwp": (4, 5), "dwp": (4,)}  # the versions of DWARF that each knows
+PACKERS = {"unpacked": (4, 5), "llvm-dwp": (4, 5), "dwp": (4,)}  # the versions of DWARF that each supports
 
 
 @pytest.mark.list_takes_turns

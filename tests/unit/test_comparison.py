@@ -51,7 +51,7 @@ def alternating(before: Sequence[int], after: Sequence[int]) -> tuple[Change[str
 QUIET = (1000, 1001, 1002, 1003, 1004, 1005)
 
 
-def test_a_change_is_named_by_its_significance() -> None:
+def test_the_verdict_on_a_change_depends_on_its_significance() -> None:
     def verdict(before: Sequence[int], after: Sequence[int]) -> str:
         return in_series(before, after)[0].verdict
 
@@ -166,7 +166,7 @@ def test_rounds_cancel_a_drift_that_hides_the_change_in_series() -> None:
     assert change.interval.low < 1.02 < change.interval.high
 
 
-def test_p_values_of_figures_are_adjusted_for_their_number() -> None:
+def test_p_values_are_adjusted_for_the_number_of_figures() -> None:
     def run(k: int, later: int) -> Repeat[str]:
         parts = {f"task {n}": WorkOf(1000 + (37 * (2 * k + later) * (n + 2)) % 101, 1) for n in range(20)}
         parts["task 7"] = WorkOf(1000 + k + 60 * later, 1)
@@ -177,8 +177,8 @@ def test_p_values_of_figures_are_adjusted_for_their_number() -> None:
     seventh = next(change for change in rows if change.key == "task 7")
     assert seventh.p_value == pytest.approx(2 / 252)
     assert (seventh.adjusted_p or 0) > SIGNIFICANT_P
-    assert seventh.verdict == "same", "one of 22 figures may be that different by chance"
-    assert rows[0].adjusted_p == rows[0].p_value, "the time is not one of many"
+    assert seventh.verdict == "same", "one of 22 figures may differ as much by chance"
+    assert rows[0].adjusted_p == rows[0].p_value, "the time is not adjusted"
     rows = changes([run(k, 0) for k in range(9)], [run(k, 1) for k in range(9)])
     assert next(change for change in rows if change.key == "task 7").verdict == "more"
 

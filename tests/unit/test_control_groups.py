@@ -73,7 +73,7 @@ def test_container_without_a_namespace_is_mounted_at_its_group(tmp_path: Path, g
     assert values(tree.limits()) == (50_000, 100_000, 4, 900)
 
 
-def test_without_a_directory_of_its_own_group_the_groups_above_are_read(tmp_path: Path) -> None:
+def test_groups_above_are_read_if_the_own_group_has_no_directory(tmp_path: Path) -> None:
     tree = Tree(tmp_path, "4:cpuacct,cpu:/docker/4f\n", V1_CPU)
     tree.v1("", 200_000, 100_000, 2, 5)
     assert values(tree.limits()) == (200_000, 100_000, 2, 5)

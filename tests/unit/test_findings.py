@@ -261,7 +261,7 @@ def test_time_in_locks_is_contention() -> None:
     found = the(made_run(rows), "lock_contention")
     assert found.cost_ns == 60 * MS
     assert found.construct == 0
-    assert problems(made_run(rows)) == ["lock_contention"], "lock time is blamed once"
+    assert problems(made_run(rows)) == ["lock_contention"], "lock time is reported once"
 
 
 def test_waiting_at_a_lock_is_not_imbalance() -> None:
@@ -515,7 +515,7 @@ def waiting_for_events(n_outside: int, waited_ns: int = 80 * MS, event_ns: int =
     return made_run(rows, tasks, kinds, waits=waits)
 
 
-def test_waits_for_the_events_of_detached_tasks_name_who_fulfils_them() -> None:
+def test_waits_for_the_events_of_detached_tasks_name_the_threads_that_fulfil_them() -> None:
     for n_outside, who in (
         (10, "a thread outside of the team"),
         (0, "threads of the team"),
@@ -794,5 +794,5 @@ def test_findings_of_any_run_have_the_same_form(run: Run) -> None:
             assert f.cure
             if f.kind not in ("serial_fraction", "too_fine", "copied_data"):
                 assert f.cost_ns <= breakdown.thread_time_ns
-    assert len({(f.kind, f.construct) for f in found}) == len(found), "nothing is said twice"
+    assert len({(f.kind, f.construct) for f in found}) == len(found), "no finding appears twice"
     assert run.complete == ("cut_short" not in notes(run))

@@ -224,7 +224,7 @@ def test_wrappers_follow_the_environment_without_an_option() -> None:
         ((Runtime("libnvomp", Path("/n"), False, False),), (LIBOMP,), "has no OMPT", "compile it with"),
     ],
 )
-def test_refusal_says_why_and_what_to_do(
+def test_refusal_states_the_reason_and_the_cure(
     runtimes: tuple[Runtime, ...], installed: tuple[Runtime, ...], why: str, cure: str
 ) -> None:
     with pytest.raises(CannotRecordError) as caught:

@@ -135,7 +135,7 @@ def test_caches_of_unknown_size_have_usual_sizes_and_the_costs_of_their_level(
     usual = {1: 32 << 10, 2: 1 << 20, 3: 32 << 20}
     for level, cost in ((1, one), (2, two), (3, three)):
         assert by_cost[cost][0] == (sizes[level] or usual[level])
-    # The third thread shares the first processor, since there are two.
+    # The third thread shares the first processor, because there are only two.
     assert by_cost[three][1] == [0, 0, 0]
     assert by_cost[one][1] == [0, 1, 0]
 
@@ -229,7 +229,7 @@ def test_a_prediction_of_a_traced_run_has_the_costs_of_tracing(
     assert cost(two, "steal") == ((1, 28.0),)
     assert cost(two, "wait") == ((1, 9.0),)
     assert cost(two, "create") is None, "as recorded"
-    # In a team of one, tracing a task takes another time than in other teams.
+    # In a team of one, tracing a task takes a different time than in other teams.
     assert two.serialised == (27 - 40, 30 - 17, 95)
     assert (two.untraced_task_ns, two.untraced_creation_ns, two.as_recorded) == (0, 0, True)
     assert two.clock_ratio == 2.0

@@ -85,7 +85,9 @@ def test_tests_of_a_changed_threshold_are_those_of_the_functions_that_use_it() -
     assert set(functions_with(inside)) == {"metrics/significance.py:adjusted_for_many"}
     changes = dict(all_changes(ROOT, files_of("python", "simulation/machine.py")))
     default = next(change for shown, change in changes.items() if "task: float" in shown)
-    assert "simulation/machine.py:_recording" in set(functions_with(default)), "it makes such objects"
+    assert "simulation/machine.py:_recording" in set(functions_with(default)), (
+        "it makes objects of the changed class"
+    )
 
 
 def test_the_shortest_tests_come_first(tmp_path: Path) -> None:

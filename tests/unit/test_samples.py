@@ -394,7 +394,7 @@ def test_pprof_has_lines_counts_and_labels(content: SampleContent) -> None:
 
 
 def watched_by_clock(*parts: int, **fields: Any) -> SampleContent:
-    """Makes samples of a run with a thread of 100 ns per part; in this part, it reads only clocks."""
+    """Makes samples of a run with a thread of 100 ns for each of `parts`, its time by the clock alone."""
     rows = [thread(number, last_ns=100, by_clock_ns=ns) for number, ns in enumerate(parts)]
     return replace(made_samples(made_run(threads=rows)), **fields)
 

@@ -118,7 +118,7 @@ def of_tasks(work_us: float, handling_us: float, n_tasks: int = 1000) -> str:
 def test_tasks_are_too_fine_by_their_number_work_and_cost() -> None:
     assert [of_tasks(20, 4, n) for n in (98, 102)] == ["dispatch", "too_fine"]
     assert [of_tasks(20, us) for us in (1.9, 2.1)] == ["dispatch", "too_fine"], "a tenth of the work"
-    assert [of_tasks(20, us) for us in (4.8, 5.2)] == ["too_fine", "dispatch"], "5 us are slow dispatch"
+    assert [of_tasks(20, us) for us in (4.8, 5.2)] == ["too_fine", "dispatch"], "above 5 us, slow dispatch"
 
 
 @pytest.mark.parametrize(("work_us", "kind"), [(95, "too_fine"), (105, "algorithm")])

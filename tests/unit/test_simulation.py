@@ -394,8 +394,8 @@ def test_advice_distributes_the_creations_of_one_task_over_several(tmp_path: Pat
     op: tuple[Op, ...] = (Work(2000), Spawn((Work(8000),)))
     content = advise(write_trace(tmp_path / "producer.ompass", Schedule(op * 256, 2)), threads=16)
     best = {change.kind: change for change in content.changes}
-    # One thread creates 256 tasks in 2 us each, then the last task runs; divided, 256 times 10 us on 16
-    # threads.
+    # Undivided, one thread creates 256 tasks in 2 us each, then the last task runs. Divided, 256 times 10 us
+    # run on 16 threads.
     assert content.wall_ns == pytest.approx(256 * 2000 + 8000, rel=0.1)
     assert best["producer"].wall_ns == pytest.approx(256 * 10_000 / 16, rel=0.25)
     assert best["producer"].value in (16, 64)
