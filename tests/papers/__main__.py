@@ -75,7 +75,9 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="smaller inputs and fewer rounds")
     parser.add_argument("--page", action="store_true", help="measure nothing; write the page and its figures")
     parser.add_argument(
-        "--needs", action="store_true", help="measure nothing; print the names of its builds and programs"
+        "--needs",
+        action="store_true",
+        help="measure nothing; print the names of its builds and of its programs",
     )
     parser.add_argument(
         "--work", type=Path, metavar="DIR", help="folder for recordings (build/papers/NAME-SIZE)"

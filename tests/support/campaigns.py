@@ -33,7 +33,7 @@ def with_progress(
 def run_command(main: Callable[[], int]) -> NoReturn:
     """Exits with the status of `main`, or with one line if it fails or is interrupted.
 
-    SIGTERM acts like SIGINT: `main` ends what it has started.
+    SIGTERM acts like SIGINT: `main` ends the programs that it has started.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

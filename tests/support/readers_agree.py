@@ -178,7 +178,7 @@ def _parent(task: Task) -> int:
 
 
 def _creation_begins(run_dir: Path) -> dict[int, set[int]]:
-    """Returns by thread the begins of the creation intervals in SQL."""
+    """Returns the begins of the creation intervals in SQL, by thread."""
     begins: dict[int, set[int]] = defaultdict(set)
     for thread, state, _, _, start_ns, *_ in rows_of(run_dir, "stretches"):
         if state == CREATE:

@@ -80,6 +80,6 @@ def walk_speedup(values: Values, threads: int) -> float:
 
 
 def walk_idle(values: Values, threads: int) -> float:
-    """Returns the share of idle time in the time of all cores in this walk."""
+    """Returns the share of idle time in the time of all cores in the walk of `walk_speedup`."""
     case = walk_name(plan.SCALED_CELLS)
     return _idle_ns(values, case, threads) / (threads * time_ns(values, case, threads))

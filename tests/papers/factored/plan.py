@@ -60,7 +60,7 @@ def _walk(cells: int, gap: int = GAP) -> Case:
 
 
 def _baseline(size: int) -> Group:
-    """Returns the quicksort of a whole array."""
+    """Returns the group that times the quicksort of a whole array."""
     n_repeats = max(1, min(50, LARGE // size))
     return Group(baseline_name(size), [Case(BASELINE, "cilksort-serial", f"--size {size}", 0)], n_repeats)
 

@@ -42,7 +42,7 @@ def by_threads(
 def by_scheduler(
     of: Callable[[Values, Program, Scheduler, int], float], program: Program, *schedulers: Scheduler
 ) -> Callable[[Values], Numbers]:
-    """Returns our numbers on all threads."""
+    """Returns a function that returns our numbers on all threads, by scheduler."""
     return lambda values: {one.label: of(values, program, one, ALL) for one in schedulers}
 
 

@@ -185,7 +185,7 @@ def idle_time(values: Values, program: Program, scheduler: Scheduler, threads: i
 
 
 def latency(values: Values, program: Program, scheduler: Scheduler, threads: int) -> float:
-    """Returns the mean latency of a block in cycles: the low end of its range."""
+    """Returns the mean latency of a block in cycles. The latency of each is the low end of its range."""
     found = by_latency(values, program, scheduler, threads)
     return sum(share * low for share, low in zip(found.values(), _LOW_ENDS, strict=True))
 

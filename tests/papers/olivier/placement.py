@@ -58,7 +58,7 @@ def _run() -> Mapping[str, Finished]:
 
 
 def _placed(_: Workplace) -> Mapping[str, list[int]]:
-    """Returns by name the numbers of tasks or pages at home and of all.
+    """Returns the numbers of tasks or pages at home and in total, by name.
 
     The counts of fig8 are the tasks elsewhere, then the tasks in each domain.
     """

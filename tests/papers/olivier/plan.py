@@ -109,7 +109,7 @@ def profile_name(program: Program, version: str) -> str:
 COUNTRY: Final = "--size 4 --children 36 --people 10"
 """The country of BOTS' medium input, for which the suite allocates 64 bytes a patient, and our program 32."""
 
-# One L3 of the paper's machine (18 MB) holds the data of no program; all four hold only the data of Health.
+# The data do not fit into one L3 of the paper's machine (18 MB). Only those of Health fit into all four.
 HEALTH: Final = Program(
     "health",
     {"quick": f"{COUNTRY} --steps 40 --depth 2", "full": f"{COUNTRY} --steps 365 --depth 2"},

@@ -18,12 +18,12 @@ THREADS: Final = (1, 3, 6, 12, 18, 24)
 
 MTH, NESTED, CORE, SHARED = "work-first", "tbb", "help-first", "shared-lifo"
 POLICIES: Final = (MTH, NESTED, CORE, SHARED)
-"""Policies in the place of MassiveThreads, TBB (its waits nest), QThread/Core and QThread/Socket."""
+"""Policies that replace MassiveThreads, TBB (its waits nest), QThread/Core and QThread/Socket."""
 
 MATMUL, FMM = "matmul", "fmm"
 PROGRAMS: Final = (MATMUL, FMM)
 SYMMETRIC: Final = "matmul-symmetric"
-"""matmul of 64 x 64 tiles, which halve evenly, as the paper's do. Those of 4096 rows do not halve evenly."""
+"""matmul of 64 x 64 tiles, which halve evenly, as the paper's do. The tiles of 4096 rows do not."""
 
 
 REUSE_THREADS: Final = (1, 6, 12, 24)
@@ -71,7 +71,7 @@ def _with_cuts(program: str) -> str:
 
 
 def _timed(program: str) -> Group:
-    """Returns a program on one thread of every runtime, and without tasks."""
+    """Returns the cases of a program: on one thread of every runtime, and without tasks."""
     cuts = _with_cuts(program)
     cases = [
         Case(SERIAL, f"{program}-serial", _timed_inputs(program), 0),
@@ -83,7 +83,7 @@ def _timed(program: str) -> Group:
 
 
 def _traced(program: str) -> Group:
-    """Returns a program with its marks, alone and with the tool."""
+    """Returns the cases of a program with its marks: alone, and with the tool."""
     cuts = _with_cuts(program)
     marked = f"{program}-tasks-marked"
     cases = [Case(name, marked, cuts, 1, WITHOUT_VECTORS, traced=name == TRACED) for name in (ALONE, TRACED)]
