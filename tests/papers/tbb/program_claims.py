@@ -336,8 +336,8 @@ def _programs() -> Iterator[Claim]:
     yield Claim(
         name="parts-of-streamcluster",
         sentence=(
-            "Of the runtime's time in streamcluster on 4 processors, waiting for work is the largest part, "
-            "stealing the next, and the scheduler the smallest"
+            "In streamcluster on 4 processors the runtime spends more time waiting for work than stealing, "
+            "and the least in the scheduler"
         ),
         place="VI.A",
         theirs="5%, 4%, 3%",
