@@ -16,9 +16,7 @@ _NO_GOMP_DETACH = "gcc asks for omp_fulfill_event of symbol version OMP_5.0.1, w
 _GOMP_FREES_COPIES = "libomp's GOMP_task frees copies for undeferred tasks at a wrong address"
 _NO_DISPATCH_DEINIT = "clang 19 calls __kmpc_dispatch_deinit at dynamic loops, which came with libomp 19"
 _LEAGUES_ABORT = "libomp 14 to 16 abort, with and without a tool, after leagues of two teams and of one"
-_PRIORITY_HANGS = (
-    "libomp 15 and 16 sometimes lose tasks with priorities, with and without a tool, and hang"
-)
+_PRIORITY_HANGS = "libomp 15 and 16 sometimes lose tasks with priorities, with and without a tool, and hang"
 _EMULATED_FORK = "qemu 7.2 aborts if a program forks while its other threads run"
 _EMULATED_EXEC = "the kernel cannot start AArch64 programs, only the emulator can"
 _NO_TASKWAIT_DEPS = "clang 19 calls __kmpc_omp_taskwait_deps_51, which came with libomp 16"
