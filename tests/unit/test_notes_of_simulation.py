@@ -70,7 +70,7 @@ def test_each_limit_of_the_model_is_noted_from_one_case_on(figures: dict[str, An
 def test_detached_tasks_are_noted_once() -> None:
     text = noted(n_detached=5, n_unfulfilled=2)
     assert "events of 2 detached tasks" in text
-    assert "3 detached tasks complete" in text
+    assert "3 detached tasks: from the end" in text
     assert "from the end to the completion" not in noted(n_detached=2, n_unfulfilled=2)
 
 
