@@ -67,7 +67,16 @@ def breakdown(ompass: str, program: Path, options: tuple[str, ...], settings: di
     """Records a run; returns the shares of its thread time, and the locality figures."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.json")
-        command = [ompass, "run", "--no-report", "--json", str(report), "-o", f"{folder}/run.ompass", "--"]
+        command = [
+            ompass,
+            "run",
+            "--no-report",
+            "--report-json",
+            str(report),
+            "-o",
+            f"{folder}/run.ompass",
+            "--",
+        ]
         finished = subprocess.run(
             [*command, str(program), *options],
             env=environment(settings),

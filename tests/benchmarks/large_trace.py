@@ -41,22 +41,21 @@ PROGRAMS = {
 EXTENT_WORDS = 8 << 20
 HEADER_BYTES, EXTENT_HEADER_BYTES, EXTENT_MAGIC, EVENTS = 4096, 64, 0x58504D4F, 4
 
-# Analyses by trace. WINDOW_BEGIN to WINDOW_END is a millisecond in the middle of the run.
+# Analyses by trace. WINDOW is a millisecond in the middle of the run.
 ANALYSES: dict[str, dict[str, list[str]]] = {
     "tasks": {
         "report": ["report", "RUN"],
-        "report from events": ["report", "RUN", "--from", "events"],
+        "report from events": ["report", "RUN", "--source", "events"],
         "report --html": ["report", "RUN", "--html", "OUT/report.html"],
         "graph": ["graph", "RUN"],
-        "timeline window": ["timeline", "RUN", "--from", "WINDOW_BEGIN", "--to", "WINDOW_END", "--perfetto",
-                            "OUT/window.pftrace"],
+        "timeline window": ["timeline", "RUN", "--window", "WINDOW", "--perfetto", "OUT/window.pftrace"],
         "timeline figure": ["timeline", "RUN", "--figure", "OUT/gantt.svg"],
         "query": ["query", "RUN", "SELECT construct, count(*), sum(work_ns) FROM tasks GROUP BY construct"],
     },
     "kernels": {
         "report --html": ["report", "RUN", "--html", "OUT/report.html"],
         "krd": ["krd", "RUN"],
-        "krd --sample 0.1": ["krd", "RUN", "--sample", "0.1"],
+        "krd --share 0.1": ["krd", "RUN", "--share", "0.1"],
     },
 }  # fmt: skip
 
@@ -347,7 +346,7 @@ def main() -> None:
             n_threads = len(list(large.glob("thread-*.log")))
             short_ns = _core.Pyramid(str(short), keep=False).end_ns
             middle = short_ns * times // 2
-            names = {"RUN": str(large), "WINDOW_BEGIN": str(middle), "WINDOW_END": str(middle + 1_000_000)}
+            names = {"RUN": str(large), "WINDOW": f"{middle}ns:{middle + 1_000_000}ns"}
             for name, command in chosen.items():
                 words = [names.get(word, word).replace("OUT/", f"{scratch}/") for word in command]
                 found = measure(words, limits) | {"trace": trace, "analysis": name, "threads": n_threads}

@@ -112,7 +112,7 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="./run diseases",
         description="Record small programs with one known disease each, and show as confusion matrices how "
-        "often the findings name it. Finished runs are skipped: the same command resumes an interrupted one.",
+        "often the findings name it. Finished runs are skipped, so the same command resumes a campaign.",
         epilog="Without --quiet, --hog and --pinned, runs under all three conditions. "
         f"Recordings and their journal are in {FOLDER.relative_to(toolchains.REPOSITORY)}.",
     )

@@ -55,11 +55,14 @@ def test_lost_time_is_noted_if_it_exceeds_a_hundredth_of_the_work(figure: str, w
         ({"n_unfulfilled": 1, "n_detached": 1}, "events of 1 detached task are not in the trace"),
         ({"n_detached": 1}, "1 detached task: from the end to the completion takes as long as in the"),
         ({"trace_end": "the disk was full"}, "lacks the last part of the run, because the disk was full"),
-        ({"n_out_of_order": 1}, "1 event had to be processed before their causes"),
+        ({"n_out_of_order": 1}, "1 event had to be processed before the events"),
         ({"n_accesses": 1}, "because no caches are known"),
         ({"n_accesses": 1, "levels": True}, "modelled for 1 declared access;"),
-        ({"loop_counts": (1, 0), "other_team": True}, "1 instance of worksharing loops are divided"),
-        ({"loop_counts": (0, 1), "other_team": True}, "1 instance of worksharing loops with tasks"),
+        (
+            {"loop_counts": (1, 0), "other_team": True},
+            "Schedules divide the work of 1 execution of worksharing loops.",
+        ),
+        ({"loop_counts": (0, 1), "other_team": True}, "do not shorten 1 execution of worksharing loops"),
     ],
 )
 def test_each_limit_of_the_model_is_noted_from_one_case_on(figures: dict[str, Any], word: str) -> None:

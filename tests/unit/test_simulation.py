@@ -670,7 +670,7 @@ def test_more_threads_than_the_simulation_has_are_reported(
 ) -> None:
     path = write_trace(tmp_path / "made.ompass", Schedule(fib(5), 2))
     one_core = find_machine("pack:1 core:1 pu:1")
-    with pytest.raises(UsageError, match="has 1 hardware threads"):
+    with pytest.raises(UsageError, match=r"has 1 hardware thread\b"):
         simulate(path, machine=one_core)
     monkeypatch.setattr("ompass.simulation.reader.MOST_THREADS", 1)
     for command in ("simulate", "advise"):
@@ -760,7 +760,7 @@ def test_simulate_reports_errors_in_one_line(tmp_path: Path, options: list[str],
         ("[memory]\nnode = nan", "`memory.node` has no bandwidth"),
         ("[memory]\nblock = 1000", "`memory.block` is not a power of two"),
         ("[memory]\nblock = 0", "`memory.block` is not from 64"),
-        ('[memory]\npages = "last-touch"', "`memory.pages` is none of first-touch"),
+        ('[memory]\npages = "last-touch"', "`memory.pages` is not one of first-touch"),
         ("= =", "not TOML"),
     ],
 )

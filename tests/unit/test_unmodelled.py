@@ -106,7 +106,7 @@ def test_gains_of_more_threads_than_processors_are_doubtful(
     doubt = doubt_of(run, trial, trial.base)
     assert bool(doubt) == doubted
     if doubt:
-        assert doubt.reason == "2 threads shared 1 processors"
+        assert doubt.reason == "2 threads shared 1 processor"
 
 
 def test_contended_atomic_updates_bound_the_gain_by_their_sampled_time(tmp_path: Path) -> None:

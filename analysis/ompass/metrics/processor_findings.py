@@ -83,7 +83,7 @@ def throttled(facts: Facts) -> Iterator[Evidence]:
     n_threads = max(int(allowed), 1)
     sleep = sleeping_cure(facts)
     yield evidence(
-        f"the control group (container, batch system) allows {described(run)} processors on average. "
+        f"the control group (container, batch system) allows {described(run)} on average. "
         f"Once threads have used that much of a period of {duration(run.quota_period_us * 1000)}, they stop "
         f"for the rest of the period{times}. They could have run, but were held back for "
         f"{duration(facts.throttled_ns)}, {percent(share)} of the thread-time",

@@ -224,8 +224,9 @@ def processors_of(run: Run) -> float:
 
 
 def described(run: Run) -> str:
-    """Returns processors_of(run) in words."""
-    return describe_processors(run.n_usable_cpus, run.quota_us, run.quota_period_us)
+    """Returns processors_of(run) in words, such as `2 processors`."""
+    number = describe_processors(run.n_usable_cpus, run.quota_us, run.quota_period_us)
+    return f"{number} processor" if number == "1" else f"{number} processors"
 
 
 def processor_values(run: Run) -> dict[str, Any]:

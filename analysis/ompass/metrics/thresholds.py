@@ -317,8 +317,10 @@ REPEATED_PART: Final = 0.5
 REPEATED_SHARE: Final = 0.05
 """Repeated transfers are worth a change if they take 5% of the wall time of the run."""
 LAUNCHES_MIN: Final = 100
+"""With fewer launches, their cost is too small to matter: a millisecond."""
 SMALL_LAUNCH_NS: Final = 50_000
 """A launch costs up to some 10 us on GPUs, so the launch dominates a kernel of less than 50 us."""
 LAUNCH_SHARE: Final = 0.10
+"""Launches are worth a change if they take a tenth of the wall time of the run."""
 HOST_WAIT_SHARE: Final = 0.20
 """Overlap of host and device is worth a change if the host waits for a fifth of the wall time of the run."""

@@ -147,7 +147,7 @@ def run_report(content: ReportContent) -> Report:
             f"{run.mode} mode" + (", recomputed from events" if run.source == "events" else ""),
             f"pid {run.pid}",
             f"{duration(run.wall_ns)} wall time",
-            *((f"{described(run)} processors",) if run.quota_us else ()),
+            *((described(run),) if run.quota_us else ()),
             plural(content.n_tasks, "task"),
         ),
         warning="" if run.complete else _cut_short(content),

@@ -16,6 +16,7 @@ from typing import Any, Final
 from ompass.errors import UsageError
 from ompass.simulation.reader import COSTS, MOST_THREADS, MemorySystem
 from ompass.topology import Topology, synthetic_topology
+from ompass.units import plural
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -153,10 +154,10 @@ class Machine:
     def check_threads(self, threads: int) -> None:
         """Raises UsageError if the machine has too few hardware threads."""
         if not 1 <= threads <= self.most_threads:
-            n_cpus = f"{self.name} has {len(self.topology.cpus)} hardware threads" if self.topology else ""
-            raise UsageError(
-                f"--threads {threads}", n_cpus or "out of range", f"choose from 1 to {self.most_threads}"
-            )
+            because = "out of range"
+            if self.topology:
+                because = f"{self.name} has {plural(len(self.topology.cpus), 'hardware thread')}"
+            raise UsageError(f"--threads {threads}", because, f"choose from 1 to {self.most_threads}")
 
 
 def read_machine(name: str = DEFAULT) -> Machine:
@@ -276,7 +277,7 @@ def _memory(name: str, values: Mapping[str, Any]) -> MemoryCosts | None:
         return value
 
     if given.get("pages") not in _PLACEMENTS:
-        raise refuse(f"`memory.pages` is none of {', '.join(_PLACEMENTS)}")
+        raise refuse(f"`memory.pages` is not one of {', '.join(_PLACEMENTS)}")
     return MemoryCosts(
         levels=tuple(distance(key) for key in ("l1", "l2", "l3")),
         local=distance("local"),

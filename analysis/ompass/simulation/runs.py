@@ -405,8 +405,8 @@ def notes_on(
         notes.append(f"The simulated program lacks the last part of the run, because {trace_end}.")
     if program.n_out_of_order:
         notes.append(
-            f"{plural(program.n_out_of_order, 'event')} had to be processed before their causes: the "
-            "trace is incomplete, and so is the prediction."
+            f"{plural(program.n_out_of_order, 'event')} had to be processed before the events that cause "
+            "them: the trace is incomplete, and so is the prediction."
         )
     return tuple(notes)
 
@@ -416,12 +416,12 @@ def _notes_on_loops(program: TaskProgram) -> list[str]:
     notes = []
     if n_shared:
         notes.append(
-            f"{plural(n_shared, 'instance')} of worksharing loops are divided by their schedules. The trace "
+            f"Schedules divide the work of {plural(n_shared, 'execution')} of worksharing loops. The trace "
             "has no times of single iterations, so all iterations of one recorded thread count as equal."
         )
     if n_kept:
         notes.append(
-            f"{plural(n_kept, 'instance')} of worksharing loops with tasks, locks or declared data in them "
-            "keep the recorded parts: more threads do not shorten them here."
+            f"More threads do not shorten {plural(n_kept, 'execution')} of worksharing loops here: they "
+            "contain tasks, locks or declared data, so each thread keeps its recorded part."
         )
     return notes

@@ -59,7 +59,7 @@ def doubt_of(run: Run, trial: Trial, as_recorded: SimulatedRun) -> Doubt | None:
     if 0 < CROWDED * processors < program.n_threads:
         return Doubt(
             float(program.regions_ns),
-            f"{plural(program.n_threads, 'thread')} shared {described(run)} processors",
+            f"{plural(program.n_threads, 'thread')} shared {described(run)}",
             "record it on at most as many threads as processors",
         )
     if doubt := refusal(program, trial.threads, trial.base):
