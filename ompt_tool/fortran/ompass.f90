@@ -9,7 +9,7 @@
 !   call ompass_read(a, 8 * size(a))              ! the innermost open kernel reads 8 * size(a) bytes from a(1, 1) on
 !   call ompass_write(c(1, j), 8 * n)             ! ... and writes a column
 !   call ompass_kernel_end()
-!   call ompass_phase('assembly')                 ! the whole process is now in this phase; '' ends it
+!   call ompass_phase('assembly')                 ! begins a phase of the run; '' ends it
 !
 ! Data may have any type and rank, but must be contiguous: for a section, pass the first element, because the compiler
 ! may pass the address of a copy. ompass_read_at(address, bytes) and ompass_write_at(address, bytes) take a type(c_ptr).
@@ -114,7 +114,8 @@ contains
     call mark()
   end subroutine
 
-  !> Begins a phase of the process, and ends the previous phase; a blank name only ends the phase.
+  !> Begins a phase of the run, and ends the previous one that this thread marked. Mark all phases on one thread,
+  !> usually the initial one. A blank name only ends the phase.
   recursive subroutine ompass_phase(name)
     character(len=*), intent(in) :: name
     type(api_table), pointer :: table

@@ -10,7 +10,7 @@
  *   ompass_read(a, n * sizeof *a);            // the innermost open kernel reads n * sizeof *a bytes at a
  *   ompass_write(c, n * sizeof *c);
  *   ompass_kernel_end();
- *   ompass_phase("assembly");                 // the whole process is now in this phase; "" ends it
+ *   ompass_phase("assembly");                 // begins a phase of the run; "" ends it
  *
  * C++ has a scope form: { ompass::Kernel kernel("matmul"); kernel.read(a, bytes); ... }
  *
@@ -143,7 +143,8 @@ static inline void ompass_write(const void *address, size_t bytes) {
     if (__builtin_expect(api != 0, 0)) api->write(address, bytes);
 }
 
-/* Begins a phase of the process, and ends the previous one. `name`: as for kernels; "" or NULL only ends the phase. */
+/* Begins a phase of the run, and ends the previous one that this thread marked. Mark all phases on one thread, usually
+ * the initial one. `name`: as for kernels; "" or NULL only ends the phase. */
 static inline void ompass_phase(const char *name) {
     const struct ompass_api *api = ompass_api_();
     if (__builtin_expect(api != 0, 0)) api->phase(name);
