@@ -135,7 +135,7 @@ def test_stacks_have_the_size_that_the_runtime_reads(
     settings = {**EXACTLY, "OMP_NUM_THREADS": "2", "OMP_EXT_DOMAINS": "2", "OMP_EXT_DISPLAY": "1"}
     finished = run(program, default_toolchain, {**settings, variable: value})
     assert finished.returncode == 0, finished.stderr
-    assert f"step aside: {kib} KiB each" in finished.stderr
+    assert f"additional stacks: {kib} KiB each" in finished.stderr
 
 
 def test_a_missing_hwloc_is_reported_in_one_sentence(default_toolchain: Toolchain, tmp_path: Path) -> None:
