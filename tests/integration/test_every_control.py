@@ -92,9 +92,12 @@ ON_FIRST_LINE = (
 )
 
 
+_LAST: dict[str, int] = {}  # by expression, the number of the window that zoom_until found last
+
+
 def zoom_until(page: Page, found: str) -> None:
-    """Shows the first window of 100 µs for which an expression is true."""
-    for k in range(200):
+    """Shows a window of 100 µs for which an expression is true."""
+    for k in (_LAST.get(found, 0), *range(200)):
         page.evaluate(
             "k => { const {begin, end} = ompassTimeline, at = begin + (end - begin) * ((k * 0.618) % 1);"
             " ompassTimeline.show(at, at + 100_000); }",
@@ -103,6 +106,7 @@ def zoom_until(page: Page, found: str) -> None:
         page.wait_for_timeout(20)
         page.wait_for_function(SETTLED)
         if page.evaluate(found):
+            _LAST[found] = k
             return
     raise TimeoutError(f"there is no window with {found}")
 
