@@ -51,7 +51,7 @@ struct Diary : IndexedObserver {
         note(walk, 1, {static_cast<uint64_t>(state), begin, end, weight, absent.preempted, absent.blocked});
     }
     void created(auto &walk, uint64_t task, uint32_t construct) {
-        const Creation creation = walk.date_creation();
+        const CreationTime creation = walk.date_creation();
         note(walk, 2, {task, construct, creation.begin, creation.time, creation.latest});
     }
     void creation_cost(auto &walk, uint64_t task, uint32_t construct, uint64_t ticks, uint32_t weight) {
@@ -69,7 +69,7 @@ struct Diary : IndexedObserver {
     void completed(auto &walk, auto &task, bool detached) { note(walk, 9, {ready(task), start(task), detached}); }
     void began_wait(auto &walk, uint32_t kind) { note(walk, 10, {kind}); }
     void ended_wait(auto &walk, uint32_t kind) {
-        const LastGap &gap = walk.last_gap();
+        const GapAtEnd &gap = walk.last_gap();
         note(walk, 11, {kind, walk.current().wait_begin, gap.until_arrival, gap.idle, gap.is_long});
     }
     void got_lock(auto &walk, uint32_t kind, uint64_t asked) { note(walk, 12, {kind, asked}); }

@@ -7,7 +7,7 @@
 
 namespace ompass {
 
-AccessReader::AccessReader(const RunFiles &run, const GroupMap &groups, Sampling sampling)
+AccessReader::AccessReader(const RunFiles &run, const GroupMap &groups, AccessSampling sampling)
     : run_(run), sampler_(sampling), totals_(groups.n_groups, std::vector<Totals>(run.definitions.size())) {
     for (uint32_t i = 0; i < run.threads.size(); i++) {
         if (run.threads[i].events.empty()) continue;

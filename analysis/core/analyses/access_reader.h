@@ -23,7 +23,7 @@ struct GroupMap {
 
 class AccessReader {
 public:
-    AccessReader(const RunFiles &run, const GroupMap &groups, Sampling sampling);
+    AccessReader(const RunFiles &run, const GroupMap &groups, AccessSampling sampling);
 
     // Replaces the batch with about `target` accesses, ordered by time and then by thread. An access has the time of
     // the last timed event before it, usually the beginning of its kernel. With sampling, any batch may be empty.

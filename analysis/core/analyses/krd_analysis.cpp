@@ -18,7 +18,7 @@ constexpr size_t kBatchAccesses = 1 << 16; // milliseconds of work, which hide t
 // The streams of all groups, and the threads that work on them.
 class Streams {
 public:
-    Streams(const KrdSettings &settings, Sampling sampling, size_t n_kernels)
+    Streams(const KrdSettings &settings, AccessSampling sampling, size_t n_kernels)
         : n_jobs_(settings.n_jobs), coherent_(settings.coherent && settings.groups.n_groups > 1), sampling_(sampling) {
         streams_.reserve(settings.groups.n_groups);
         for (uint16_t group = 0; group < settings.groups.n_groups; group++)
@@ -72,7 +72,7 @@ private:
 
     unsigned n_jobs_;
     bool coherent_;
-    Sampling sampling_;
+    AccessSampling sampling_;
     std::vector<ReuseStream> streams_;
 };
 
@@ -87,7 +87,7 @@ unsigned fitting_block_shift(uint64_t n_accesses, uint64_t bytes) {
 } // namespace
 
 Problem analyse_reuse(const RunFiles &run, const KrdSettings &settings, const Progress &progress, KrdResult &result) {
-    Sampling sampling = {settings.rate, settings.block_shift};
+    AccessSampling sampling = {settings.rate, settings.block_shift};
     std::vector<Access> batch, next;
     if (!sampling.all() && sampling.block_shift == 0) {
         AccessReader first(run, settings.groups, {});
@@ -113,7 +113,8 @@ Problem analyse_reuse(const RunFiles &run, const KrdSettings &settings, const Pr
 }
 
 void analyse_reuse(const AccessSource &source, size_t n_kernels, const KrdSettings &settings, KrdResult &result) {
-    const Sampling sampling = {settings.rate, settings.block_shift ? settings.block_shift : Sampling{}.block_shift};
+    const AccessSampling sampling = {settings.rate,
+                                     settings.block_shift ? settings.block_shift : AccessSampling{}.block_shift};
     std::vector<std::vector<AccessReader::Totals>> totals(settings.groups.n_groups,
                                                           std::vector<AccessReader::Totals>(n_kernels));
     Streams streams(settings, sampling, n_kernels);

@@ -25,7 +25,7 @@ size_t SampleBytes::bin(uint64_t distance) {
     return octave * kBinsPerOctave + (distance >> (octave - kBits)) % kBinsPerOctave;
 }
 
-ReuseStream::ReuseStream(uint16_t group, Classes classes, Sampling sampling, size_t n_kernels)
+ReuseStream::ReuseStream(uint16_t group, Classes classes, AccessSampling sampling, size_t n_kernels)
     : classes_(classes), scale_(1 / sampling.rate), touch_moves_(group, sampling), kernels_(n_kernels) {
     if (!sampling.all()) sample_ = std::make_unique<SampleBytes>();
 }

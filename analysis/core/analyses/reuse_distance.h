@@ -30,7 +30,7 @@ struct ReuseBytes {
 // Bytes of a sampled stream by reuse distance in fine bins, for each of kReplicates random parts of the sampled blocks.
 // The differences between the parts bound the error.
 struct SampleBytes {
-    static constexpr size_t kReplicates = Sampling::kReplicates;
+    static constexpr size_t kReplicates = AccessSampling::kReplicates;
     static constexpr size_t kBinsPerOctave = 8;
     static constexpr size_t kCold = 64 * kBinsPerOctave, kCoherence = kCold + 1, kBins = kCold + 2;
     static size_t bin(uint64_t distance); // returns the bin of a distance; bins ascend with distances
@@ -44,7 +44,7 @@ public:
         uint64_t l2_bytes, llc_bytes; // close <= l2_bytes, near <= llc_bytes, far above
     };
 
-    ReuseStream(uint16_t group, Classes classes, Sampling sampling, size_t n_kernels);
+    ReuseStream(uint16_t group, Classes classes, AccessSampling sampling, size_t n_kernels);
 
     // Processes the next accesses of all groups, in order of time. An access never spans two batches. If `coherent`,
     // writes of other groups invalidate bytes. Other accesses of these groups have no effect.

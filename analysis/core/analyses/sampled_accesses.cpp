@@ -10,7 +10,7 @@ void Sampler::append_blocks(const Access &access, uint64_t first, uint64_t last,
     const uint64_t last_byte = access.begin + access.bytes - 1, block_bytes = uint64_t{1} << shift_;
     const size_t n_before = pieces.size();
     for (uint64_t block = first; block <= last; block++) {
-        if (Sampling::hash(block) >= threshold_) continue;
+        if (AccessSampling::hash(block) >= threshold_) continue;
         Access piece = access;
         piece.begin = std::max(access.begin, block << shift_);
         piece.bytes = std::min(last_byte, (block << shift_) + (block_bytes - 1)) - piece.begin + 1;

@@ -20,7 +20,7 @@ struct Access {
 static_assert(sizeof(Access) == 24);
 
 // Spatial sampling: a block of 2^block_shift bytes is in the sample if the hash of its number is below a threshold.
-struct Sampling {
+struct AccessSampling {
     double rate = 1; // 1: all accesses, not cut into blocks
     unsigned block_shift = 12;
 
@@ -41,7 +41,7 @@ struct Sampling {
 // Selects the pieces of accesses that are in the sample.
 class Sampler {
 public:
-    explicit Sampler(Sampling sampling)
+    explicit Sampler(AccessSampling sampling)
         : all_(sampling.all()), shift_(sampling.block_shift), threshold_(sampling.threshold()) {}
 
     bool all() const { return all_; } // true: accesses are neither sampled nor cut
@@ -49,7 +49,7 @@ public:
     // Appends the sampled pieces of the access. Most accesses are in one block that is not sampled.
     void append(const Access &access, std::vector<Access> &pieces) const {
         const uint64_t first = access.begin >> shift_, last = (access.begin + access.bytes - 1) >> shift_;
-        if (first == last && Sampling::hash(first) >= threshold_) return;
+        if (first == last && AccessSampling::hash(first) >= threshold_) return;
         append_blocks(access, first, last, pieces);
     }
 

@@ -100,7 +100,7 @@ public:
     // ---------------------------------------------------------------- tasks
 
     void created(Walk &walk, uint64_t task, uint32_t construct) {
-        const Creation creation = walk.date_creation();
+        const CreationTime creation = walk.date_creation();
         if (walk.activity() == Activity::kWork) worked(walk, walk.mark(), creation.begin);
         Frame &creator = walk.current();
         const uint32_t parent = own_chain(walk, creator);

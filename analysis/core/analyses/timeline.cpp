@@ -60,7 +60,7 @@ public:
         for (const OpenKernel &kernel : walk.kernels()) open(SliceKind::kKernel, kernel.construct, 0, kernel.begin);
     }
     void created(Walk &walk, uint64_t task, uint32_t construct) {
-        const Creation creation = walk.date_creation();
+        const CreationTime creation = walk.date_creation();
         emit({SliceKind::kCreated, 0, number(construct), task, creation.time}, creation.latest);
     }
     void state_interval(Walk &, format::State state, uint64_t begin, uint64_t end, uint32_t) {

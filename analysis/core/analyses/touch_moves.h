@@ -51,7 +51,7 @@ private:
 
 class TouchMoves {
 public:
-    TouchMoves(uint16_t group, Sampling sampling) : group_(group), sampling_(sampling) {}
+    TouchMoves(uint16_t group, AccessSampling sampling) : group_(group), sampling_(sampling) {}
 
     // Appends the moves of `accesses`, which must be in order of time. If `coherent`, writes of other groups invalidate
     // bytes.
@@ -74,7 +74,7 @@ private:
     }
 
     uint16_t group_;
-    Sampling sampling_;
+    AccessSampling sampling_;
     LastTouches touches_;
     uint32_t next_slot_ = 0;
 };

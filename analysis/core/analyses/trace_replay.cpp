@@ -356,7 +356,7 @@ private:
     bool is_shared(uint32_t loop) const { return format::is_shared(shared_.files.definitions[loop].flags); }
 
     void count_last_gap(Walk &walk, format::WaitSlot &wait, uint32_t loop) {
-        const LastGap &gap = walk.last_gap();
+        const GapAtEnd &gap = walk.last_gap();
         if (loop) counted_->loop(loop).imbalance_ticks += gap.until_arrival;
         if (!gap.is_long) return;
         wait.n_long++;

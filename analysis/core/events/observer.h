@@ -89,7 +89,7 @@ struct CallStepRecord {
 
 // The last gap in a thread's work: a wait for a lock, the end of a wait, or the time before a task that depended on
 // another.
-struct LastGap {
+struct GapAtEnd {
     uint64_t until_arrival; // barriers: ticks until the last thread arrived
     uint64_t idle; // ticks in total
     bool is_long; // longer than a thread takes to leave a wait

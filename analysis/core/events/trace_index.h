@@ -41,7 +41,7 @@ inline const RecordedRegion &region_in(const RecordedRegions &regions, uint64_t 
 }
 
 // The time of a creation in ticks.  begin <= time <= latest
-struct Creation {
+struct CreationTime {
     uint64_t begin; // start of the creating call; the creator's work before it precedes the task
     uint64_t time; // earliest possible time of the creation
     uint64_t latest; // latest possible time; equal to `time` if that is exact

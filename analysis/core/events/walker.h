@@ -25,12 +25,12 @@ namespace ompass {
 // Dates the creations of one thread, in the order of its log.
 class CreationDates {
 public:
-    // with_latest: false if the caller does not need Creation::latest, which may then be too early.
+    // with_latest: false if the caller does not need CreationTime::latest, which may then be too early.
     explicit CreationDates(const RunFiles &run, bool with_latest = true)
         : has_wrappers_(run.process->wrappers != 0), with_latest_(with_latest) {}
 
     // Dates `record`, the creation that `decoder` returned last. Takes amortized constant time.
-    Creation date(const EventDecoder &decoder, const EventRecord &record) {
+    CreationTime date(const EventDecoder &decoder, const EventRecord &record) {
         const bool timed = record.is_timed();
         if (!has_wrappers_ && (timed || !with_latest_)) return {record.time, record.time, record.time};
         if (decoder.n_records() > searched_) search(decoder, record.time);
@@ -119,7 +119,7 @@ private:
     }
     void note_creation(const EventDecoder &decoder, const EventRecord &record) {
         if (record.is_timed()) return created_.push_back(record.time);
-        const Creation creation = dates_.date(decoder, record);
+        const CreationTime creation = dates_.date(decoder, record);
         created_.push_back(creation.time);
         if (creation.latest == creation.time || creations_ != Creations::kWithDoubt) return;
         doubt_.resize(created_.size());
@@ -261,7 +261,7 @@ public:
     const OpenCall &call() const { return context_.call; }
     uint32_t wait_place() const { return context_.wait_place; } // construct of waits that begin now; 0: unknown
     uint32_t waited_for() const { return context_.waited_for; } // construct that the ending wait waited for; 0: unknown
-    const LastGap &last_gap() const { return last_gap_; }
+    const GapAtEnd &last_gap() const { return last_gap_; }
     uint32_t lock() const { return format::mutex_number(record_.argument); } // in got_lock(); 0: not recorded
     const EventDecoder &decoder() const { return decoder_; }
 
@@ -286,7 +286,7 @@ public:
     }
 
     // Dates the creation. Call it in created().
-    Creation date_creation() { return dates_.date(decoder_, record_); }
+    CreationTime date_creation() { return dates_.date(decoder_, record_); }
     // Returns the precondition of the current event.
     Precondition precondition() const {
         switch (record_.kind) {
@@ -954,7 +954,7 @@ private:
     std::vector<OpenKernel> kernels_;
     std::vector<OpenLoop> loops_;
     std::vector<OffCpuInterval> off_cpu_; // intervals that end after the mark
-    LastGap last_gap_{};
+    GapAtEnd last_gap_{};
 };
 
 // Walks one thread from its first event to the end of the run.

@@ -135,7 +135,7 @@ public:
     // ---------------------------------------------------------------- tasks
 
     void created(Walk &walk, uint64_t id, uint32_t construct) {
-        const Creation creation = walk.date_creation();
+        const CreationTime creation = walk.date_creation();
         if (walk.activity() == Activity::kWork) worked(walk, walk.mark(), creation.begin);
         give_draft(walk, walk.current());
         walk.data.created_last = create(walk, walk.current(), construct, 0);
