@@ -44,6 +44,29 @@ int main(void) {
 """
 
 
+INLINED_SOURCE = """
+#include <stdlib.h>
+struct cell { double now, before; };
+static void step(struct cell *c) {
+  const double change = c->now - c->before;
+  c->before = c->now;
+  c->now += 0.5 * change;
+}
+int main(void) {
+  struct cell *cells = calloc(1000, sizeof *cells);
+
+
+
+#pragma omp parallel
+  for (int round = 0; round < 10; round++) {
+#pragma omp for
+    for (int i = 0; i < 1000; i++) step(&cells[i]);
+  }
+  return cells[0].now > 1;
+}
+"""
+
+
 FORTRAN_SOURCE = """
 module relaxation
   implicit none
@@ -97,6 +120,18 @@ def test_constructs_of_gcc_have_the_lines_of_their_pragmas(
         # The line of a wait, which has no body, may be off by one, and so may the line of a task, because -O2
         # moves the first statement of a short body.
         assert abs(found[name][0] - line) <= (name in ("GOMP_task", "GOMP_taskwait")), name
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 instructions")
+def test_a_barrier_of_gcc_does_not_get_the_line_of_inlined_code(tmp_path: Path) -> None:
+    require_commands("gcc")
+    source, program = tmp_path / "program.c", tmp_path / "program"
+    source.write_text(INLINED_SOURCE, encoding="utf-8")
+    subprocess.run(["gcc", "-O2", "-g", "-fopenmp", source, "-o", program], check=True)
+    loop = 1 + next(k for k, line in enumerate(INLINED_SOURCE.splitlines()) if "step(&" in line)
+    found = [place for name, place in places_of_calls(program, "GOMP_barrier")]
+    assert {function for _, function in found} == {"main"}
+    assert loop in {line for line, _ in found}
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 instructions")

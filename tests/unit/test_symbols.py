@@ -281,10 +281,9 @@ def test_a_call_without_a_line_gets_the_first_line_of_flangs_body(
     assert lookup.of_call(0x60) == ()
 
 
-def test_the_line_of_the_routine_is_not_the_line_of_a_loop_of_flang(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    lines = (3, 0, 3, 9, 10, 9)  # bounds of an array argument have the line of the routine
+def test_a_loop_of_flang_begins_after_its_routine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    # Bounds of an array argument have the line of the routine; an inlined routine may precede.
+    lines = (3, 0, 3, 9, 10, 1, 9)
     code = {k: (Frame("_QPf..omp_par", "/src/a.f90", line),) for k, line in enumerate(lines, 1)}
     code[100] = (Frame("_QPf", "/src/a.f90", 3),)
     monkeypatch.setattr(lookup_module, "_symbolic_lookup", lambda _: lambda address: code.get(address, ()))

@@ -121,10 +121,12 @@ class Lookup:
                 break
             lines.append(found[-1].line if found else 0)
         runs = Counter(line for line, _ in itertools.groupby(lines) if line)
-        if len(runs) > 1:  # arrays whose bounds are arguments have the line of the routine
-            runs.pop(self._first_line_of(frames[-1].symbol.partition(FLANG_BODY)[0]), None)
         if not runs:
             return frames
+        # Arrays whose bounds are arguments have the line of the routine. Some instructions of inlined routines
+        # belong to no inlined frame; most of these routines precede.
+        routine = self._first_line_of(frames[-1].symbol.partition(FLANG_BODY)[0])
+        runs = Counter({line: n for line, n in runs.items() if line > routine}) or runs
         least = min(runs)
         line = next((line for line in range(least, least + _LINES_BEFORE + 1) if runs[line] > 1), least)
         return (*frames[:-1], replace(frames[-1], line=line))

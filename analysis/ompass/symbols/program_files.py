@@ -19,12 +19,15 @@ from ompass.symbols.call_arguments import Bodies, Offloads, critical_name
 from ompass.symbols.debug_places import DEBUG_ROOTS
 from ompass.symbols.debugfiles import find_debug_file
 from ompass.symbols.instructions import Instructions
-from ompass.symbols.location import BlockingCall, Location
+from ompass.symbols.location import BlockingCall, Location, SourceFiles
 from ompass.symbols.lookup import Frame, Lookup, split_dwarf_of
 from ompass.symbols.names import readable_name
 from ompass.symbols.unwinder import FrameTable, Rules
 
 _Answer = TypeVar("_Answer")
+
+_LINES_OF_CONSTRUCT = 10
+"""Lines from a directive to the end of its construct; in longer constructs, inlined code keeps its frames."""
 
 
 def _remembered(ask: Callable[[ModuleFile, int], _Answer]) -> Callable[[ModuleFile, int], _Answer]:
@@ -50,6 +53,8 @@ class ModuleFile:
         roots = DEBUG_ROOTS if debug_roots is None else debug_roots
         self.found = find_debug_file(module, recorded_ns, roots)
         self._module = module
+        self._recorded_ns = recorded_ns
+        self._sources = SourceFiles()
         self._instructions: Instructions | None = None
         self.answers: dict[tuple[str, int], Any] = {}  # by question and address
 
@@ -149,10 +154,24 @@ class ModuleFile:
         body = self._bodies.body_of(offset) if frames and self._bodies else 0
         found = self.lookup.of_body(body) if body else ()
         if not found or not found[-1].line:
-            return frames
+            return self._at_directive(frames)
         own = readable_name(found[-1].symbol)
         k = next((k for k, frame in enumerate(frames) if readable_name(frame.symbol) == own), None)
         return frames if k is None else (found[-1], *frames[k + 1 :])
+
+    def _at_directive(self, frames: Sequence[Frame]) -> Sequence[Frame]:
+        """Returns the frames without those of code that is inlined at the end of a construct.
+
+        A barrier of gcc inherits the line of the code before it. The innermost frame that remains is at or
+        after an OpenMP directive. Returns all frames if the source shows no directive.
+        """
+        for k, frame in enumerate(frames if len(frames) > 1 else ()):
+            lines = self._sources.lines(frame.file, self._recorded_ns) if frame.line else ()
+            if any(
+                "#pragma omp" in line for line in lines[max(frame.line - _LINES_OF_CONSTRUCT, 0) : frame.line]
+            ):
+                return frames[k:]
+        return frames
 
     @_remembered
     def location_of_call(self, offset: int) -> Location:
