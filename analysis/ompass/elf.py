@@ -234,7 +234,7 @@ def _version(path: Path) -> tuple[int, ...]:
     """Returns a key that changes with the file."""
     try:
         found = path.stat()
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a damaged name, with a zero byte
         raise NotElfError(f"{path}: {error}") from error
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 

@@ -13,6 +13,7 @@ import pytest
 from needs import require_commands
 from ompass.elf import code_between, imported_functions, read_functions
 from ompass.model import Module
+from ompass.symbols.call_arguments import task_bytes
 from ompass.symbols.program_files import ModuleFile
 
 C_SOURCE = """
@@ -40,6 +41,25 @@ int main(void) {
 #pragma omp parallel for schedule(dynamic)        // GOMP_parallel_loop_nonmonotonic_dynamic main
   for (int i = 0; i < N; i++) each(i);
   return 0;
+}
+"""
+
+
+COPYING_SOURCE = """
+struct field { double values[2500]; };
+int use(const struct field *f, int k) { return f->values[k] > 0; }
+int main(void) {
+  struct field f = {{0}};
+  int sum = 0;
+#pragma omp parallel
+#pragma omp single
+  for (int k = 0; k < 100; k++) {
+#pragma omp task firstprivate(f, k) shared(sum)   // large
+    sum += use(&f, k);
+#pragma omp task shared(f, sum) firstprivate(k)   // small
+    sum += use(&f, k);
+  }
+  return sum;
 }
 """
 
@@ -148,8 +168,35 @@ def test_regions_of_flang_have_the_lines_of_their_directives(opt_level: str, tmp
     assert sorted(line for line, _ in found) == lines
 
 
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 instructions")
+@pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
+@pytest.mark.parametrize("opt_level", ["-O0", "-O2"])
+def test_the_code_shows_how_much_a_task_copies(compiler: str, opt_level: str, tmp_path: Path) -> None:
+    require_commands(compiler)
+    source, program = tmp_path / "program.c", tmp_path / "program"
+    source.write_text(COPYING_SOURCE, encoding="utf-8")
+    subprocess.run([compiler, opt_level, "-g", "-fopenmp", source, "-o", program], check=True)
+    copies = {
+        place[0]: task_bytes(program, after)
+        for name, place, after in calls_of(program, ("__kmpc_omp_task", "GOMP_task"))
+        if name in ("__kmpc_omp_task_alloc", "__kmpc_omp_task", "GOMP_task")
+    }
+    lines = COPYING_SOURCE.splitlines()
+    large, small = (
+        next(k for k, line in enumerate(lines, 1) if f"// {n}" in line) for n in ("large", "small")
+    )
+    # With -O2, the line of a task of gcc may be the one of its body.
+    assert 20_000 <= (copies.get(large) or copies[large + 1]) <= 20_064
+    assert 0 < (copies.get(small) or copies[small + 1]) <= 64
+
+
 def places_of_calls(program: Path, runtime: str) -> Iterator[tuple[str, tuple[int, str]]]:
     """Yields the name of each called function of the runtime, and the line and function of the call."""
+    yield from ((name, place) for name, place, _ in calls_of(program, (runtime,)))
+
+
+def calls_of(program: Path, runtime: tuple[str, ...]) -> Iterator[tuple[str, tuple[int, str], int]]:
+    """Yields each called function of the runtime, the place of the call as above, and its return address."""
     file = ModuleFile(Module(path=str(program)), 2**62, ())
     stubs = imported_functions(program)
     for start, size, _ in read_functions(program).functions:
@@ -159,4 +206,4 @@ def places_of_calls(program: Path, runtime: str) -> Iterator[tuple[str, tuple[in
             name = stubs.get(after + int.from_bytes(code[k + 1 : k + 5], "little", signed=True), "")
             if code[k] == 0xE8 and name.startswith(runtime):
                 place = file.location_of_call(after)
-                yield name, (place.line, place.function)
+                yield name, (place.line, place.function), after

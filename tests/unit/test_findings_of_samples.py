@@ -280,6 +280,26 @@ def test_creations_that_copy_data_are_not_fine_tasks() -> None:
     assert problems(run(2)) == ["too_fine"]
 
 
+@pytest.mark.parametrize(
+    ("n_bytes", "work_us", "kinds"),
+    [
+        (1 << 14, 9, ["copied_data"]),
+        ((1 << 14) - 1, 9, ["too_fine"]),
+        (1 << 14, 18, ["copied_data"]),  # the copy also makes the work longer
+        (1 << 14, 21, []),
+        (0, 18, []),
+    ],
+)
+def test_large_data_of_tasks_are_copied(n_bytes: int, work_us: int, kinds: list[str]) -> None:
+    rows = team(0, [{"work_ns": 1000 * work_us * 1000, "create_ns": MS, "n_tasks": 1000}] * 2)
+    tasks = [construct(1, k, [work_us * 1000] * 1000, create_ns=MS) for k in range(2)]
+    found = [f for f in findings(made_run(rows, tasks), task_bytes={1: n_bytes}) if f.severity == "problem"]
+    assert [f.kind for f in found] == kinds
+    assert ("copied 16.0 KiB and took 1 \u00b5s" in "".join(f.because for f in found)) == (
+        "copied_data" in kinds
+    )
+
+
 @pytest.mark.parametrize(("create_us", "kind"), [(14, "too_fine"), (16, "copied_data")])
 def test_creations_with_dependences_may_take_longer(create_us: int, kind: str) -> None:
     create_ns = 1000 * create_us * 1000

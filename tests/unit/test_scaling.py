@@ -424,6 +424,14 @@ def test_creations_that_copy_data_are_the_reason_of_costly_creation() -> None:
     )
 
 
+@pytest.mark.parametrize(("blocked_ms", "kind"), [(88, "false_sharing"), (92, "blocked")])
+def test_of_two_equal_parts_of_the_inflation_the_first_finding_names_one(blocked_ms: int, kind: str) -> None:
+    sleeps = Finding("blocked", "problem", "Threads sleep", "they slept", "do not sleep", 100 * MS, 1)
+    causes = inflated_by(false_sharing=100 * MS, blocked=blocked_ms * MS)
+    verdict = diagnose(INFLATED, replace(NOTHING_ELSE, findings=(sleeps,), causes=causes))
+    assert verdict.kind == kind
+
+
 @pytest.mark.parametrize("kind", ["small_chunks", "short_regions", "synchronization"])
 def test_time_in_the_runtime_has_the_title_of_the_finding_that_explains_it(kind: str) -> None:
     finding = Finding(kind, "problem", "Barriers are frequent", "they are", "wait less", MS, 1)

@@ -104,6 +104,8 @@ def _look_up_all(run: Run, resolver: Resolver) -> bool:
     for definition in run.definitions:
         if definition.kind == "wait":
             resolver.critical_name(definition)
+        if definition.kind == "task":
+            resolver.task_bytes(definition)
     collect_samples(run, locations, {}, resolver)
     return True
 

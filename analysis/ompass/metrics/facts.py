@@ -111,6 +111,9 @@ class Facts:
     devices: tuple[Device, ...] = field(default=())
     is_python: bool = False  # True if the program is a Python interpreter
     blocking_places: Mapping[int, tuple[BlockingPlace, ...]] = field(default_factory=dict)  # by construct
+    task_bytes: Mapping[int, int] = field(
+        default_factory=dict
+    )  # copied for each task of a construct; 0: unknown
     late_tasks: LateTasks | None = None  # None: the program has no priorities, or they cost nothing
 
     def place(self, construct: int) -> tuple[int, int]:

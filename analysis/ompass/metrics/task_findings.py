@@ -19,7 +19,7 @@ from ompass.model import OUTSIDE, WAIT_KINDS, share
 from ompass.sampled import DISK, IO, LOCK, SLEEP, WAIT
 from ompass.samples.findings import sleeps_in_allocator
 from ompass.samples.metrics import BlockingPlace, samples_by_line
-from ompass.units import count, duration, percent, plural
+from ompass.units import count, duration, percent, plural, size
 
 _MOST_SLEEPING: Final = 3  # calls to name that may put a thread to sleep
 
@@ -32,7 +32,8 @@ class _FineTasks:
     work_ns: float  # mean work of a task on a processor
     cost_ns: float  # mean cost of creation and dispatch
     deferred: float  # share of deferred tasks
-    copies: bool  # True if creating a task takes so long that it must copy data
+    copies: bool  # True if creating a task copies much data, or takes so long that it must
+    copied_bytes: int  # size of this data; 0: unknown, or it is elsewhere, as that of a std::vector
 
 
 def too_fine(facts: Facts) -> Iterator[Evidence]:
@@ -60,7 +61,11 @@ def _fine_tasks(facts: Facts) -> Iterator[_FineTasks]:
         deferred = 1.0 - task.n_undeferred / task.n_created
         create_ns = task.mean_create_ns * creating
         cost_ns = create_ns + dispatch_ns * deferred + inline_ns * (1.0 - deferred)
-        if cost_ns <= 0 or work_ns >= thresholds.FINE_WORK_PER_COST * cost_ns:
+        n_bytes = facts.task_bytes.get(task.construct, 0)
+        if n_bytes < thresholds.COPIED_BYTES or deferred < 0.5:
+            n_bytes = 0
+        enough = thresholds.WORK_PER_COPY if n_bytes else thresholds.FINE_WORK_PER_COST
+        if cost_ns <= 0 or work_ns >= enough * cost_ns:
             continue
         if breakdown.share(cost_ns * task.n_completed) < thresholds.FINE_SHARE:
             continue
@@ -69,8 +74,8 @@ def _fine_tasks(facts: Facts) -> Iterator[_FineTasks]:
             if facts.place(task.construct) in dependent
             else thresholds.COPYING_CREATE_NS
         )
-        copies = deferred >= 0.5 and create_ns >= copying_ns
-        yield _FineTasks(task, work_ns, cost_ns, deferred, copies)
+        copies = deferred >= 0.5 and (create_ns >= copying_ns or n_bytes > 0)
+        yield _FineTasks(task, work_ns, cost_ns, deferred, copies, n_bytes)
 
 
 def _on_processor(facts: Facts) -> tuple[float, float]:
@@ -110,9 +115,13 @@ def _too_fine(facts: Facts, fine: _FineTasks) -> Evidence:
             f"so that each task does at least {duration(target_ns)} of work"
         )
     elif fine.copies:
+        took = (
+            f"copied {size(fine.copied_bytes)} and took {duration(task.mean_create_ns)}"
+            if fine.copied_bytes
+            else f"took {duration(task.mean_create_ns)}, several times as long as a creation without a copy"
+        )
         return evidence(
-            f"{_tasks_did(task, work_ns)}, but creating one took "
-            f"{duration(task.mean_create_ns)}, several times as long as a creation that copies no data: "
+            f"{_tasks_did(task, work_ns)}, but creating one {took}: "
             f"{percent(facts.breakdown.share(total_ns))} of the thread-time",
             total_ns,
             task.construct,
@@ -123,6 +132,7 @@ def _too_fine(facts: Facts, fine: _FineTasks) -> Evidence:
             tasks=task.n_completed,
             mean_work_ns=work_ns,
             mean_create_ns=task.mean_create_ns,
+            copied_bytes=fine.copied_bytes,
         )
     else:
         cure = (

@@ -285,6 +285,13 @@ COPYING_CREATE_NS: Final = 3_000
 COPYING_DEPENDENT_CREATE_NS: Final = 15_000
 """The same limit for tasks that wait for others: their creation takes up to some 5 us without a copy."""
 
+COPIED_BYTES: Final = 16 << 10
+"""Copying this for a task takes a microsecond, more than a creation without it."""
+
+WORK_PER_COPY: Final = 20.0
+"""A task with such a copy should do more work: the copy also makes the work longer, on a thread that does not
+have it in its cache."""
+
 PLAIN_CREATE_NS: Final = 500
 """A creation that copies no data takes about this time."""
 

@@ -109,6 +109,7 @@ def collect(
     samples, damage = _samples(run, locations, groups, resolver) if with_samples else (None, ())
     creates_by_libgomp = resolver.creates_tasks_by_libgomp()
     sleeping = _blocking_places(run, whole, tasks, resolver) if with_samples else {}
+    task_bytes = {task.construct: resolver.task_bytes(run.definitions[task.construct]) for task in tasks}
     if with_samples:
         keep_names(run, resolver)
     facts = Facts(
@@ -129,6 +130,7 @@ def collect(
         devices,
         is_python(Path(read_meta(run.path).program).name),
         sleeping,
+        task_bytes,
     )
     content = ReportContent(
         run=run,

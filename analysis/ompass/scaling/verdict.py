@@ -190,8 +190,9 @@ def _kind(point: ScalingPoint, evidence: Evidence, decisive: Finding | None, lar
 def _largest(point: ScalingPoint, evidence: Evidence, found: Sequence[Loss]) -> Loss | None:
     """Returns the largest loss that is worth a verdict; None if none is, or if the program scales.
 
-    The inflation of work counts as one loss; its largest part names it. If two losses are about equal, the
-    first finding of the run decides, because threads that wait for each other are often idle, too.
+    The inflation of work counts as one loss; its largest part names it. If two losses or parts are about
+    equal, the first finding of the run decides: threads that wait for each other are often idle, too, and
+    what a lock protects moves between their caches.
     """
     if point.efficiency >= thresholds.SCALES_EFFICIENCY:
         return None
@@ -199,12 +200,14 @@ def _largest(point: ScalingPoint, evidence: Evidence, found: Sequence[Loss]) -> 
     other = next(loss for loss in found if loss.kind not in CAUSES)
     share = sum(loss.share for loss in inflation)
     first = evidence.findings[0].kind if evidence.findings else ""
+    least = _ABOUT_EQUAL * inflation[0].share
+    part = next((loss for loss in inflation if loss.kind == first and loss.share >= least), inflation[0])
     if first in _FINDINGS_OF.get(other.kind, ()):
         share = inflation[0].share
-    elif first == inflation[0].kind:
+    elif first == part.kind:
         share /= _ABOUT_EQUAL
     if share >= max(thresholds.DISEASE_SHARE, other.share):
-        return inflation[0]
+        return part
     return other if other.share >= thresholds.DISEASE_SHARE else None
 
 

@@ -6,6 +6,7 @@ Reads these addresses from the instructions before a call:
 - The name of a critical section. The runtime reports the place of a critical construct, but not its name.
   Each name has a variable, such as `.gomp_critical_user_NAME.var`, whose address the code passes. For unnamed
   sections, the name is empty (clang, flang), or there is no variable: gcc then calls GOMP_critical_start.
+- The size of a task's own data, which its creation copies: shared variables are passed by their addresses.
 - The function into which gcc or flang moved the body of a construct. gcc gives no line to the calls that
   start the parallel regions and tasks of C programs. Such a call inherits the line of the code before it,
   even of an inlined function. The body begins at the line of the construct, or of its first statement. flang
@@ -36,8 +37,8 @@ from ompass.elf import (
 )
 from ompass.symbols.lookup import FLANG_BODY
 
-FIRST, THIRD = 7, 2  # registers of the first and third argument: rdi, rdx
-_NEAR: Final = 40  # bytes before a call that contain its arguments
+FIRST, THIRD, FOURTH = 7, 2, 1  # registers of these arguments: rdi, rdx, rcx
+_NEAR: Final = 64  # bytes before a call that contain its arguments
 _MOST_CODE: Final = 1 << 20  # largest function to search
 
 
@@ -117,6 +118,34 @@ def _stub_of(call: bytes, offset: int) -> int:
     return offset + int.from_bytes(call[1:], "little", signed=True) if is_direct else 0
 
 
+_TASKS: Final = re.compile(r"__kmpc_omp_task_alloc|GOMP_task|GOMP_taskloop(_ull)?")
+_TASK_HEADER: Final = (
+    40  # bytes of kmp_task_t in LLVM's kmp.h, which the size of a task of clang or flang includes
+)
+
+
+def task_bytes(path: Path, offset: int) -> int:
+    """Returns the size of the data that the creation of a task copies; 0 if unknown.
+
+    The data include addresses of shared variables. `offset` is the return address of the call that creates
+    the task. The size is unknown if the program computes it.
+    """
+    try:
+        start = read_functions(path).start_of(offset - 1) if read_facts(path).machine == "EM_X86_64" else 0
+        if not start or offset - start > _MOST_CODE:
+            return 0
+        code, stubs = code_between(path, start, offset), imported_functions(path)
+    except NotElfError:
+        return 0
+    # clang and flang copy the data between the calls that allocate and that create a task.
+    for end in range(len(code), 4, -1):
+        name = stubs.get(_stub_of(code[end - 5 : end], start + end), "")
+        if _TASKS.fullmatch(name):
+            header = 0 if name.startswith("GOMP") else _TASK_HEADER
+            return max(_in_register(code[:end], start, FOURTH) - header, 0)
+    return 0
+
+
 class _Start(NamedTuple):
     """How a compiler's code starts constructs."""
 
@@ -171,7 +200,6 @@ class Bodies:
 
 _OFFLOAD: Final = "__omp_offloading_"
 _OFFLOAD_LINE: Final = re.compile(rf"\.?{_OFFLOAD}.*_l(\d+)(?:_\d+)?\.region_id")
-_NEAR_LAUNCH: Final = 64  # bytes before a call that contain its arguments
 _LAUNCH: Final = re.compile(r"__tgt_target_kernel\w*")
 _R8: Final = bytes((0x4C, 0x8D, 0x05))  # lea of an address into the fifth argument, in x86-64 code
 
@@ -192,7 +220,7 @@ class Offloads:
         start = self._functions.start_of(offset - 1)
         if not start:
             return 0, 0
-        begin = max(start, offset - _NEAR_LAUNCH)
+        begin = max(start, offset - _NEAR)
         code = code_between(self._path, begin, offset)
         name = self._stubs.get(_stub_of(code[-5:], offset), "")
         if name and not _LAUNCH.fullmatch(name):

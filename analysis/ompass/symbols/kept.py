@@ -49,6 +49,7 @@ class Answers:
     calls: dict[Address, Location] = field(default_factory=dict)  # by return address
     code: dict[Address, tuple[Location, ...]] = field(default_factory=dict)  # by sampled address
     criticals: dict[Address, str | None] = field(default_factory=dict)
+    task_bytes: dict[Address, int] = field(default_factory=dict)  # by construct
     rules: dict[Address, Rules | None] = field(default_factory=dict)
     behaviours: dict[Address, str] = field(default_factory=dict)
     updates: dict[Address, int] = field(default_factory=dict)  # addresses of atomic updates
@@ -144,6 +145,7 @@ class _Writer:
             "calls": self._rows(found.calls, self._call),
             "code": self._rows(found.code, lambda frames: list(map(self._frame, frames))),
             "criticals": self._rows(found.criticals, self._text_or_none),
+            "task_bytes": self._rows(found.task_bytes, int),
             "rules": self._rows(found.rules, self._rule),
             "behaviours": self._rows(found.behaviours, self._texts.number),
             "updates": self._rows(found.updates, int),
@@ -221,7 +223,12 @@ class _Reader:
                 f"version {VERSION}",
                 is_newer=True,
             )
-        self._content = {"updates": [], "blocking": [], **content}  # earlier versions of ompass lack these
+        self._content = {
+            "task_bytes": [],
+            "updates": [],
+            "blocking": [],
+            **content,
+        }  # earlier versions of ompass lack these
         self._modules = modules
         self._texts = [_checked(text, str) for text in content["texts"]]
         self._known: dict[int, ModuleNames] = {}
@@ -240,6 +247,7 @@ class _Reader:
             calls=dict(self._rows("calls", self._call)),
             code=dict(self._rows("code", self._code)),
             criticals=dict(self._rows("criticals", lambda n, _: None if n == -1 else self._text(n))),
+            task_bytes=dict(self._rows("task_bytes", lambda n, _: _place(n))),
             rules=dict(self._rows("rules", lambda n, _: None if n == -1 else rules[_place(n)])),
             behaviours=dict(self._rows("behaviours", lambda n, _: self._text(n))),
             updates=dict(self._rows("updates", lambda n, _: _place(n))),

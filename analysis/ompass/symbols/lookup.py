@@ -123,8 +123,8 @@ class Lookup:
         runs = Counter(line for line, _ in itertools.groupby(lines) if line)
         if not runs:
             return frames
-        # Arrays whose bounds are arguments have the line of the routine. Some instructions of inlined routines
-        # belong to no inlined frame; most of these routines precede.
+        # Arrays whose bounds are arguments have the line of the routine. Some code of inlined routines, which
+        # usually precede, belongs to no inlined frame.
         routine = self._first_line_of(frames[-1].symbol.partition(FLANG_BODY)[0])
         runs = Counter({line: n for line, n in runs.items() if line > routine}) or runs
         least = min(runs)

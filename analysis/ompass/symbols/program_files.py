@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from ompass.elf import NotElfError, imported_symbols
 from ompass.model import Module
 from ompass.symbols.blocking_calls import BlockingCalls
-from ompass.symbols.call_arguments import Bodies, Offloads, critical_name
+from ompass.symbols.call_arguments import Bodies, Offloads, critical_name, task_bytes
 from ompass.symbols.debug_places import DEBUG_ROOTS
 from ompass.symbols.debugfiles import find_debug_file
 from ompass.symbols.instructions import Instructions
@@ -95,6 +95,12 @@ class ModuleFile:
         # Symbols of a replaced file would be wrong; a debug file lacks the code.
         path = Path(self._module.path)
         return critical_name(path, offset) if self.found.path == path else None
+
+    @_remembered
+    def task_bytes(self, offset: int) -> int:
+        """Returns the size of the data that the creation of a task copies; 0 if unknown."""
+        path = Path(self._module.path)  # as in critical_name()
+        return task_bytes(path, offset) if self.found.path == path else 0
 
     @_remembered
     def locations_of_sample(self, address: int) -> tuple[Location, ...]:

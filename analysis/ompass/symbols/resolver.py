@@ -137,6 +137,19 @@ class Resolver:
             self._is_own,
         )
 
+    def task_bytes(self, definition: Definition) -> int:
+        """Returns the size of the data that the creation of a task copies; 0 if unknown."""
+        module, offset = definition.module, definition.offset
+        if not self._knows(module) or offset <= 0:
+            return 0
+        self._note(module)
+        return self._answer(
+            self.answers.task_bytes,
+            (module, offset),
+            lambda module, offset: self._file_of(module).task_bytes(offset),
+            self._is_own,
+        )
+
     def locate_code(self, module: int, address: int) -> tuple[Location, ...]:
         """Returns the locations of a sampled instruction.
 
