@@ -149,7 +149,8 @@ def gain_text(change: StoredChange | None, is_disturbed: bool = False) -> str:
 def causes(content: ReportContent) -> list[Cause]:
     """Returns the problems, and the changes that gain time without curing a problem, most valuable first.
 
-    Causes with a predicted gain precede others. Findings that lead come first, and NOT_OF_PROGRAM kinds last.
+    Causes with a predicted gain precede others, but a change without a finding follows findings that cost
+    more than it gains. Findings that lead come first, and NOT_OF_PROGRAM kinds last.
     """
     found: list[Cause] = []
     for finding in content.findings:
@@ -172,10 +173,14 @@ def causes(content: ReportContent) -> list[Cause]:
     found += [Cause(None, [one.place], one, _weight(one)) for one in of_kind.values()]
     for cause in found:
         cause.is_disturbed = disturbed
-    return sorted(
-        found,
-        key=lambda one: (not one.leads, one.kind in NOT_OF_PROGRAM, not one.is_predicted, -one.share),
-    )
+    known = [one.share for one in found if one.kind not in ("", *NOT_OF_PROGRAM) and not one.is_predicted]
+    largest = max(known, default=0.0)
+
+    def order(one: Cause) -> tuple[bool, bool, bool, float]:
+        precedes = one.is_predicted and (one.finding is not None or one.share >= largest)
+        return not one.leads, one.kind in NOT_OF_PROGRAM, not precedes, -one.share
+
+    return sorted(found, key=order)
 
 
 def _weight(change: StoredChange) -> float:

@@ -37,7 +37,7 @@ from ompass.elf import (
 )
 from ompass.symbols.lookup import FLANG_BODY
 
-FIRST, THIRD, FOURTH = 7, 2, 1  # registers of these arguments: rdi, rdx, rcx
+FIRST, THIRD, FOURTH, SIXTH = 7, 2, 1, 9  # registers of these arguments: rdi, rdx, rcx, r9
 _NEAR: Final = 64  # bytes before a call that contain its arguments
 _MOST_CODE: Final = 1 << 20  # largest function to search
 
@@ -130,20 +130,29 @@ def task_bytes(path: Path, offset: int) -> int:
     The data include addresses of shared variables. `offset` is the return address of the call that creates
     the task. The size is unknown if the program computes it.
     """
+    name, code, start = _task_call(path, offset)
+    header = 0 if name.startswith("GOMP") else _TASK_HEADER
+    return max(_in_register(code, start, FOURTH) - header, 0) if name else 0
+
+
+def _task_call(path: Path, offset: int) -> tuple[str, bytes, int]:
+    """Returns the last call up to `offset` that makes a task: its name, the code up to it, and its start.
+
+    The code begins with the function. The name is empty if there is no such call. clang and flang allocate a
+    task, copy its data and then create it.
+    """
     try:
         start = read_functions(path).start_of(offset - 1) if read_facts(path).machine == "EM_X86_64" else 0
         if not start or offset - start > _MOST_CODE:
-            return 0
+            return "", b"", 0
         code, stubs = code_between(path, start, offset), imported_functions(path)
     except NotElfError:
-        return 0
-    # clang and flang copy the data between the calls that allocate and that create a task.
+        return "", b"", 0
     for end in range(len(code), 4, -1):
         name = stubs.get(_stub_of(code[end - 5 : end], start + end), "")
         if _TASKS.fullmatch(name):
-            header = 0 if name.startswith("GOMP") else _TASK_HEADER
-            return max(_in_register(code[:end], start, FOURTH) - header, 0)
-    return 0
+            return name, code[:end], start
+    return "", b"", 0
 
 
 class _Start(NamedTuple):
@@ -170,13 +179,26 @@ class Bodies:
     def __init__(self, path: Path) -> None:
         self._path = path
 
+    def called(self, offset: int) -> str:
+        """Returns the name of the runtime's function whose call returns to `offset`; empty if unknown."""
+        try:
+            return self._stubs.get(_stub_of(code_between(self._path, offset - 5, offset), offset), "")
+        except NotElfError:
+            return ""
+
+    def body_of_task(self, offset: int) -> int:
+        """Returns the address of flang's body of the task that a call returning to `offset` creates, or 0."""
+        _, bodies = self._bodies or ((), ())
+        name, code, start = _task_call(self._path, offset) if bodies else ("", b"", 0)
+        body = _in_register(code, start, SIXTH) if name.startswith("__kmpc") else 0
+        return body if body in bodies else 0
+
     def body_of(self, offset: int) -> int:
         """Returns the address of the body that the call returning to `offset` passes; 0 if unknown."""
         if not any(self._bodies):
             return 0
         try:
-            stub = _stub_of(code_between(self._path, offset - 5, offset), offset)
-            name = self._stubs.get(stub, "")
+            name = self.called(offset)
             for start, bodies in zip(_STARTS, self._bodies, strict=True):
                 if bodies and start.functions.fullmatch(name):
                     body = passed_address(self._path, offset, start.register)

@@ -157,10 +157,14 @@ class ModuleFile:
             return ()
         # The recorded address is the call's return address, which may belong to the next statement.
         frames = self.lookup.of_call(offset - 1)
-        body = self._bodies.body_of(offset) if frames and self._bodies else 0
+        if not frames or not self._bodies:
+            return frames
+        body = self._bodies.body_of(offset)
+        if not body and not any(frame.line for frame in frames):
+            body = self._bodies.body_of_task(offset)
         found = self.lookup.of_body(body) if body else ()
         if not found or not found[-1].line:
-            return self._at_directive(frames)
+            return self._at_directive(frames) if self._bodies.called(offset).startswith("GOMP_") else frames
         own = readable_name(found[-1].symbol)
         k = next((k for k, frame in enumerate(frames) if readable_name(frame.symbol) == own), None)
         return frames if k is None else (found[-1], *frames[k + 1 :])
