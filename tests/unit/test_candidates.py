@@ -304,10 +304,10 @@ def test_merging_waits_is_tried_from_three_waits_on(
 SHAPES = ("waits", "dependences", "locks", "blocking", "barriers", "parallel_regions", "serial_parts")
 
 
-def of_order(monkeypatch: pytest.MonkeyPatch, name: str, shape: object) -> list[Change]:
-    """Returns the changes of the order in a run of 1 ms: the function `name` finds `shape`, others none."""
+def of_order(monkeypatch: pytest.MonkeyPatch, name: str, *shapes: object) -> list[Change]:
+    """Returns the changes of the order in a run of 1 ms: the function `name` finds `shapes`, others none."""
     for other in SHAPES:
-        monkeypatch.setattr(order_changes, other, lambda program, found=other == name: (shape,) * found)
+        monkeypatch.setattr(order_changes, other, lambda program, found=other == name: shapes * found)
     trial: Any = Listed()
     trial.base = SimpleNamespace(wall_ns=1_000_000)
     return [
@@ -339,6 +339,15 @@ def test_a_serial_part_lies_between_two_regions(
     part = _core.SerialPart(before=before, after=after, work_ns=500_000)
     (found,) = of_order(monkeypatch, "serial_parts", part)
     assert (found.construct, found.also, found.count, found.share_ns) == (construct, also, count, 500_000)
+
+
+def test_barriers_that_occur_equally_often_are_also_removed_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    shapes = [
+        _core.BarrierShape(construct=construct, n=n, most_in_region=most)
+        for construct, n, most in ((4, 30, 3), (5, 9, 9), (6, 30, 3), (7, 30, 2))
+    ]
+    found = [(one.construct, one.also, one.count) for one in of_order(monkeypatch, "barriers", *shapes)]
+    assert found == [(4, (), 30), (5, (), 9), (6, (), 30), (4, (6,), 60)]
 
 
 def test_pipelines_are_tried_two_four_and_eight_times_as_deep(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,10 +153,17 @@ def _blocking(trial: Trial) -> Iterator[Candidate]:
 
 
 def _barriers(trial: Trial) -> Iterator[Candidate]:
-    for barrier in barriers(trial.program):
-        if barrier.most_in_region >= _IN_A_LOOP:
-            make = partial(with_merged_barriers, trial.program, barrier.construct)
-            yield trial.of_program("barrier", barrier.construct, make, at_most=True, count=barrier.n)
+    found = [barrier for barrier in barriers(trial.program) if barrier.most_in_region >= _IN_A_LOOP]
+    for barrier in found:
+        make = partial(with_merged_barriers, trial.program, barrier.construct)
+        yield trial.of_program("barrier", barrier.construct, make, at_most=True, count=barrier.n)
+    for n in dict.fromkeys(barrier.n for barrier in found):
+        alike = [barrier.construct for barrier in found if barrier.n == n]  # probably of one loop
+        if len(alike) > 1:
+            make = partial(reduce, with_merged_barriers, alike, trial.program)
+            yield trial.of_program(
+                "barrier", alike[0], make, at_most=True, count=n * len(alike), also=tuple(alike[1:])
+            )
 
 
 def _regions(trial: Trial, run: Run) -> Iterator[Candidate]:

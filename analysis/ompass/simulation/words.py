@@ -149,7 +149,9 @@ TITLES: Mapping[str, Callable[[Change], str]] = {
     "ordered": lambda c: "Do less in this ordered block",
     "atomic": lambda c: "Give each thread a copy to update, and combine the copies at the end",
     "order": lambda c: "Do less between waiting for earlier iterations and letting later ones continue",
-    "barrier": lambda c: "Remove this barrier if no thread needs what others did before it",
+    "barrier": lambda c: (
+        f"Remove {'these barriers' if c.also else 'this barrier'} if no thread needs what others did before"
+    ),
     "region": lambda c: "Enter one parallel region instead of many",
     "share": lambda c: "Share the work that one thread of this region does alone",
     "balance": lambda c: "Give all threads of this region equal parts of the work",
@@ -244,7 +246,8 @@ CURES: Mapping[str, Callable[[Change], str]] = {
         "continue as soon as they can; or wait for smaller parts of the iteration"
     ),
     "barrier": lambda c: (
-        "write `nowait` on the construct, remove the explicit barrier, or do more work between two barriers"
+        f"write `nowait` on the construct{'s' if c.also else ''}, remove explicit barriers, or do more work "
+        "between two barriers"
     ),
     "region": lambda c: (
         "put `parallel` around the outer loop, and `for` (with `nowait`, where the data allow it) on the "
