@@ -119,9 +119,7 @@ def _stub_of(call: bytes, offset: int) -> int:
 
 
 _TASKS: Final = re.compile(r"__kmpc_omp_task_alloc|GOMP_task|GOMP_taskloop(_ull)?")
-_TASK_HEADER: Final = (
-    40  # bytes of kmp_task_t in LLVM's kmp.h, which the size of a task of clang or flang includes
-)
+_TASK_HEADER: Final = 40  # bytes of kmp_task_t in LLVM's kmp.h, part of the size of clang's and flang's tasks
 
 
 def task_bytes(path: Path, offset: int) -> int:
@@ -148,8 +146,10 @@ def _task_call(path: Path, offset: int) -> tuple[str, bytes, int]:
         code, stubs = code_between(path, start, offset), imported_functions(path)
     except NotElfError:
         return "", b"", 0
-    for end in range(len(code), 4, -1):
-        name = stubs.get(_stub_of(code[end - 5 : end], start + end), "")
+    k = len(code)
+    while (k := code.rfind(_CALL, 0, k)) >= 0:
+        end = k + 5
+        name = stubs.get(_stub_of(code[k:end], start + end), "")
         if _TASKS.fullmatch(name):
             return name, code[:end], start
     return "", b"", 0
