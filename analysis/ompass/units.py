@@ -141,6 +141,11 @@ def parse_limit(text: str) -> int:
     return n_bytes
 
 
+def in_sentence(title: str) -> str:
+    """Returns a title as a part of a sentence: with a small first letter."""
+    return title[:1].lower() + title[1:]
+
+
 def task_name(task: int) -> str:
     """Returns `2.17` for the 17th task that thread 2 created; `-` for 0, which is not a task."""
     return f"{task >> _TASK_COUNTER_BITS}.{task & ((1 << _TASK_COUNTER_BITS) - 1)}" if task else "-"

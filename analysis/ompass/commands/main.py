@@ -22,6 +22,7 @@ from ompass.commands.help import HelpedCommand, HelpedGroup
 from ompass.commands.options import current_name
 from ompass.commands.streams import discard_stdout, ending_at_closed_pipe, prepare_streams, say
 from ompass.errors import OmpassError, OutputError, UsageError
+from ompass.units import in_sentence
 
 _CommandLineError: Any = next(
     each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException"
@@ -221,7 +222,7 @@ def _one_line(error: Any) -> str:
     """Returns the message of an error in the command line, and the command that shows help."""
     words = ("ompass", *[word for word in sys.argv[1:2] if word in COMMANDS])
     message = " ".join(error.format_message().replace("Value error, ", "").split()).rstrip(".")
-    return f"{message[:1].lower()}{message[1:]}; see `{' '.join(words)} --help`"
+    return f"{in_sentence(message)}; see `{' '.join(words)} --help`"
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from ompass.samples.metrics import main_work
 from ompass.simulation.stored import StoredChange
 from ompass.symbols.names import compact_name
 from ompass.symbols.resolver import UNKNOWN, Location
-from ompass.units import duration, gain, percent, plural
+from ompass.units import duration, gain, in_sentence, percent, plural
 
 _LEAST_GAIN: Final = 0.05
 """The least gain that counts. A change that cures no finding is shown only if it gains at least this much."""
@@ -271,12 +271,8 @@ def verdict_of(
     # Other programs lengthen the states, and a change without a finding does not explain them.
     explains = not outside and all(one.finding for one in inside)
     spent = f", {percent(lost)} is spent {_SPENT[state]}" if explains and lost >= _LEAST_GAIN else ""
-    named = [*map(_lowered, before), *map(_because, (*inside, *outside))]
+    named = [*map(in_sentence, before), *map(_because, (*inside, *outside))]
     return f"{worked}{spent}: {', and '.join(named)}."
-
-
-def _lowered(title: str) -> str:
-    return title[:1].lower() + title[1:]
 
 
 def _of(states: StateTimes, name: str) -> int:
@@ -284,7 +280,7 @@ def _of(states: StateTimes, name: str) -> int:
 
 
 def _because(cause: Cause) -> str:
-    title = _lowered(cause.title) if cause.finding else f"a change may help: {_lowered(cause.title)}"
+    title = f"{'' if cause.finding else 'a change may help: '}{in_sentence(cause.title)}"
     known = [place.place for place in cause.places if place.line]
     return f"{title} ({known[0]})" if known else title
 

@@ -33,7 +33,7 @@ from ompass.reports.remarks import NOTE, WARNING, Remark
 from ompass.scaling.content import NumberOfThreads, Place, ScalingContent
 from ompass.scaling.metrics import CURVES, Inflation
 from ompass.scaling.verdict import WORDS
-from ompass.units import count, duration, percent, plural
+from ompass.units import count, duration, in_sentence, percent, plural
 
 SCHEMA_VERSION: Final = 1
 CSV_TABLES: Final = ("points", "constructs")
@@ -181,7 +181,7 @@ def _sections(content: ScalingContent) -> Iterator[Section]:
             verdict.because,
             verdict.cure,
             judged.finding_place,
-            f"Also: {'; '.join(verdict.also).lower()}." if verdict.also else "",
+            f"Also: {'; '.join(map(in_sentence, verdict.also))}." if verdict.also else "",
             good=verdict.kind == "scales",
         )
         yield Section("verdict", "Verdict", (advice,))

@@ -24,7 +24,7 @@ from ompass.metrics.facts import Finding
 from ompass.metrics.findings import KINDS
 from ompass.scaling.causes import CAUSES, Causes, LineThatGrew
 from ompass.scaling.metrics import ScalingPoint
-from ompass.units import duration, percent
+from ompass.units import duration, in_sentence, percent
 
 FINE_FINDINGS = ("too_fine", "copied_data")
 _IDLE_FINDINGS = (
@@ -267,7 +267,7 @@ def _finding_of(kind: str, findings: Sequence[Finding]) -> Finding | None:
 def _title(kind: str, finding: Finding | None) -> str:
     """Returns the title. If a finding gives another reason for idle time or fine tasks, returns its title."""
     if kind == "scales" and finding is not None:
-        return f"{_TITLES[kind]}; {finding.title[:1].lower()}{finding.title[1:]}"
+        return f"{_TITLES[kind]}; {in_sentence(finding.title)}"
     if kind == "too_fine" and finding is not None and finding.kind != kind:
         return finding.title
     if kind == "runtime" and finding is not None:
@@ -307,7 +307,7 @@ def _explain(
             "measure on a quiet machine; more rounds (--repeat) may find quiet moments",
         )
     if kind == "mixed":
-        largest = ", ".join(f"{_TITLES[loss.kind].lower()} {percent(loss.share)}" for loss in found[:2])
+        largest = ", ".join(f"{in_sentence(_TITLES[loss.kind])} {percent(loss.share)}" for loss in found[:2])
         because = (
             f"{speedup}; no cause takes {percent(thresholds.DISEASE_SHARE)} of the thread-time "
             f"(the largest: {largest})"
