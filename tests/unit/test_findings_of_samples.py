@@ -336,7 +336,7 @@ def test_threads_that_wait_for_a_processor_do_not_shorten_the_creations_of_other
 @pytest.mark.parametrize(
     ("kind", "n_iterations", "n_chunks", "cure"),
     [
-        (10, 1, 0, "1 iterations for 2 threads"),
+        (10, 1, 0, "1 iteration for 2 threads"),
         (10, 100, 2, "schedule(dynamic)"),
         (11, 100, 100, "one iteration takes as long"),
         (11, 100, 10, "use smaller chunks"),

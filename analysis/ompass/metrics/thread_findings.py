@@ -310,8 +310,8 @@ def _cure_of(loop: LoopTotals) -> str:
     each, n_threads = (share(n, loop.n_led) for n in (loop.n_iterations, loop.n_entered))
     if loop.kind not in ("sections", "workshare") and 0 < each < n_threads:
         return (
-            f"the loop has {each:.3g} iterations for {n_threads:.3g} threads: divide the work of an "
-            "iteration, or join nested loops (collapse)"
+            f"the loop has {each:.3g} iteration{'s' * (each != 1)} for {n_threads:.3g} threads: divide the "
+            "work of an iteration, or join nested loops (collapse)"
         )
     if not loop.has_chunks or loop.kind in _FIXED_LOOPS:
         return ""
