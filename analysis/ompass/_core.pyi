@@ -471,7 +471,7 @@ class Reuse(Row):
     block_bytes: Final[int]  # size of a sampled block; 0 if exact
 
 class AccessLog:
-    """The accesses of the last simulated run that received it."""
+    """The accesses of the last run that was simulated with this log."""
     def __init__(self) -> None: ...
     def __len__(self) -> int: ...
     def reuse(self, group_of_thread: Sequence[int], class_bytes: Sequence[tuple[int, int]], coherent: bool = True, n_jobs: int = 1) -> Reuse:

@@ -158,7 +158,7 @@ TEST_F(Recording, an_untied_task_with_an_empty_first_part_starts_with_its_rest) 
     EXPECT_NE(thread.seen_switch, recorder::current_switch());
     end_first_part(thread);
     EXPECT_EQ(thread.seen_switch, recorder::current_switch());
-    EXPECT_EQ(thread.header->mark, mark) << "the part left a trace in the account";
+    EXPECT_EQ(thread.header->mark, mark) << "an empty part closes no state interval";
     start_now(thread, task);
     EXPECT_TRUE(runs(thread, task));
     complete_task(thread, task, nullptr, format::kStatusComplete);

@@ -169,7 +169,7 @@ void bind_krd(nb::module_ &m) {
         "the sampled bytes. The bins add up to close_bytes + near_bytes + far_bytes.");
     bind_row<PythonGroupReuse>(m, "GroupReuse", "Accesses of one cache group by reuse distance.");
     bind_row<PythonReuse>(m, "Reuse", "Accesses by reuse distance in each cache group.");
-    nb::class_<simulation::AccessLog>(m, "AccessLog", "The accesses of the last simulated run that received it.")
+    nb::class_<simulation::AccessLog>(m, "AccessLog", "The accesses of the last run that was simulated with this log.")
         .def(nb::init<>())
         .def("__len__", &simulation::AccessLog::size)
         .def("reuse", &reuse_of_log, nb::arg("group_of_thread"), nb::arg("class_bytes"), nb::arg("coherent") = true,

@@ -47,8 +47,8 @@ class Placement {
 public:
     explicit Placement(const Topology &topology);
 
-    // Returns whole, zeroed pages; null: not enough memory. `domain`: Homes::kUnknown for first touch,
-    // Homes::kInterleaved, or a domain.
+    // Returns whole, zeroed pages; null for 0 bytes, or without enough memory. `domain`: Homes::kUnknown for first
+    // touch, Homes::kInterleaved, or a domain.
     void *allocate(size_t size_bytes, int domain);
     // Frees an allocation. Returns false if the address was not allocated here or is already free.
     bool free(void *address);

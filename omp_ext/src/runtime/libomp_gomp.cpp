@@ -95,10 +95,10 @@ ShortList<BlockDependence> list_of(void **dependences) {
 
 // ---------------------------------------------------------------- regions
 
-// A region's function and data. A thread reuses one Region for all regions at one depth, because its address is the key
-// of the team. For task reductions the runtime reads the first word of the program's data, copied here.
+// A region's function and data. The address of a Region is the key of a team, and teams are kept. So a thread reuses one
+// Region for all regions at one depth.
 struct Region {
-    void *first_word;
+    void *first_word; // copy of the first word of `data`, which the runtime reads for task reductions
     Function function;
     void *data;
 };

@@ -94,8 +94,8 @@ inline void enqueue(Team &team, Task &task, bool at_front) {
     signal_inbox_task(team, task.domain);
 }
 
-// Lends the processor of a thread that queues tasks to threads that are about to run tasks. Returns when one of them
-// takes a task, after 20 us at most.
+// Lets threads that search for tasks use the caller's processor, until one of them takes a task from the caller's deque,
+// or for 20 us.
 void lend_processor(Worker &worker);
 
 } // namespace omp_ext

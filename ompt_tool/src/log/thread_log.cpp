@@ -17,7 +17,8 @@ namespace {
 constexpr size_t kEventBytes = 256; // upper bound of the records of one event and the zero after them
 constexpr uint64_t kMaxStepBack = 1 << 26; // most ticks by which one core's counter lags behind another's
 constexpr unsigned kWarnPart = 16; // a log asks for a checkpoint when 1/16 of its window is left
-// Events before a checkpoint. The first one reports the tasks that libomp_ext.so has only counted.
+// A checkpoint precedes the second event after the request. The first event reports the tasks that libomp_ext.so has
+// only counted.
 constexpr uint8_t kEventsBefore = 2;
 constexpr unsigned kEventsPerCheckpoint = 8; // fewest bytes of events per byte of checkpoints
 

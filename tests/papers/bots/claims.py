@@ -67,7 +67,7 @@ def _granularity_claims() -> Iterator[Claim]:
                 name=f"{name}-{one.name}",
                 sentence=f"{sentence} of {one.name} on 32 cores",
                 place="Olivier et al., section 1",
-                theirs="in words, of Tallent and Mellor-Crummey",
+                theirs="in words, citing Tallent and Mellor-Crummey",
                 picture="predicted",
                 ours=lambda values, one=one, part=part, order=order: {  # type: ignore[misc]
                     cutoff: numbers.time_of(values, one.name, cutoff, part, 32) / 1e6 for cutoff in order
@@ -129,8 +129,9 @@ def _scaling_claims() -> Iterator[Claim]:
 
 _SMALLER: Final = "Our input is smaller than theirs."
 _CAUSES: Final = {
-    "health": "The country is the suite's, but a step of a patient takes a fraction of the paper's time, so "
-    "the same costs of operations weigh more. With the suite's 365 steps, a task of the paper takes 31 µs.",
+    "health": "health simulates the same country as in the suite, but a step of a patient takes a fraction "
+    "of the paper's time, so the same costs of operations weigh more. With the suite's 365 steps, a task of "
+    "the paper takes 31 µs.",
     "sparselu": "The matrix has blocks like theirs, but a block takes a fraction of the time, so the same "
     "costs of operations weigh more, and the last steps have fewer blocks than cores.",
 }

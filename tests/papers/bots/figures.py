@@ -157,7 +157,8 @@ PICTURES: Final = (
         "speed with each cut-off, on each runtime and 1 and 2 threads",
         "Measured here",
         "Each bar is the time with the manual cut-off divided by the time with the bar's cut-off, on the "
-        "same runtime and number of threads. The suite has both kinds of cut-off for these programs.",
+        "same runtime and number of threads. For these programs, the suite has versions with an if clause "
+        "and with a manual cut-off.",
         _cutoffs,
     ),
     Picture(

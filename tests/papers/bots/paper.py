@@ -37,14 +37,14 @@ variant is its shortest. Other programs used both processors during the measurem
 program, the shortest times of two rounds differ by a factor of {error:.2f} on one thread, and
 {error_2:.2f} on two. First results used the median of the rounds' ratios, which varied too much.
 
-For 4 to 32 cores, a program was recorded on one thread of libomp. The recording with the least work of
-{recorded} was simulated by `ompass simulate --machine-file {machine} --policy libomp --untraced`, the
-machine of Olivier et al., with {seeds} seeds. Operations cost what the reference machine measured, and
-work takes the recorded time on any core. The programs for 32 cores have the shapes of the inputs of
-Olivier et al. (100 sequences, 14 queens, a matrix of 100 x 100 blocks, …) or smaller ones, and ran
-without AVX, which that machine lacks. Other programs used the processors for {busy:.0%} of the time of
-all recordings, which the simulation leaves out. The recordings of a program differ by up to {spread:.0%}
-in their work.
+For 4 to 32 cores, a program was recorded {recorded} times on one thread of libomp. The recording with the
+least work was simulated by `ompass simulate --machine-file {machine} --policy libomp --untraced`, the
+machine of Olivier et al., with {seeds} seeds. An operation costs what it costs on Ompass's reference
+machine, and work takes the recorded time on any core. The programs for 32 cores have the shapes of the
+inputs of Olivier et al. (100 sequences, 14 queens, a matrix of 100 x 100 blocks, …) or smaller ones, and
+ran without AVX, which that machine lacks. Other programs used the processors for {busy:.0%} of the time of
+all recordings; the simulation leaves this time out. The recordings of a program differ by up to
+{spread:.0%} in their work.
 
 {table}
 """
