@@ -253,9 +253,9 @@ def _health_claims() -> Iterator[Claim]:
         holds=lambda found: found[0] > found[1] + 0.02,
         show=percent,
         cause=(
-            "Operations of both schedulers cost what the reference machine measured; the costs of Qthreads "
-            "in 2011 are not known. A queue per socket needs fewer steals. Overhead alone, over the "
-            "sequential time, is"
+            "Operations of both schedulers have the costs that were measured on the reference machine; the "
+            "costs of Qthreads in 2011 are not known. A queue per socket needs fewer steals. Overhead alone, "
+            "over the sequential time, is"
         ),
         evidence=by_scheduler(numbers.overhead, HEALTH, QTHREADS, INTEL),
         show_evidence=percent,

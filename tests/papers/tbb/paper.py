@@ -21,7 +21,7 @@ queues make programs up to 19% faster.
 _METHOD = """
 Ompass has the paper's policies in its extension and in its simulator, and the paper's programs in
 `bots/`, written from their descriptions. Each program was recorded on one thread of clang's libomp,
-without vector instructions, which the paper's cores lack. The recording with the least work of {rounds}
+without vector instructions, which the paper's cores lack. Of {rounds} recordings, the one with the least work
 was simulated by `ompass simulate --machine-file cmp-32 --untraced` on 1 to 32 cores. The speed of the
 cores gives the tasks of bitcounter, matmult, lu and swaptions the mean length of the paper; other work
 takes the recorded time, two cycles per nanosecond. The simulation has no caches, no traffic of memory,
