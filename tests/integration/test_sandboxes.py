@@ -30,7 +30,7 @@ def validated(run_dir: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 @pytest.mark.parametrize("loading", LOADINGS)
 @pytest.mark.parametrize("forbidden", FORBIDDEN)
-def test_sandbox_entered_after_the_first_region_only_ends_the_recording(
+def test_program_that_enters_a_sandbox_after_its_first_region_is_recorded_in_part(
     forbidden: str,
     loading: str,
     mode: str,
@@ -55,7 +55,7 @@ def test_sandbox_entered_after_the_first_region_only_ends_the_recording(
     check_identity(profile)
     assert profile.n_unlogged == 2, "the threads that began inside"
     recorded = counted(profile)["tasks"]
-    # Under the other filters, the program ends by _exit, so the tool does not record its unlogged tasks.
+    # Under the other filters, the program ends by _exit, so the tool does not count its unlogged tasks.
     if forbidden in ("write", "events"):
         assert recorded + profile.n_unlogged_tasks == 300128
     assert recorded >= 200128, "existing logs grew"

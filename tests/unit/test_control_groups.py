@@ -67,7 +67,7 @@ def test_container_in_a_namespace_sees_its_group_as_the_root(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("group", ["/docker/4f", "/docker/4f/inner", "/../../elsewhere", "/other"])
-def test_container_without_a_namespace_is_mounted_at_its_group(tmp_path: Path, group: str) -> None:
+def test_mount_in_a_container_without_a_namespace_begins_at_its_group(tmp_path: Path, group: str) -> None:
     tree = Tree(tmp_path, f"4:cpu,cpuacct:{group}\n0::/\n", V1_CPU.replace(" / /sys", " /docker/4f /sys"))
     tree.v1("", 50_000, 100_000, 4, 900)
     assert values(tree.limits()) == (50_000, 100_000, 4, 900)

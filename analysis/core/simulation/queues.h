@@ -150,7 +150,7 @@ private:
     double draw() {
         const uint64_t bits = next() | 1;
         const auto n_zeros = static_cast<unsigned>(std::countl_zero(bits));
-        const uint64_t fraction = bits << n_zeros << 1; // share = (1 + fraction) / 2^(zeros + 1)
+        const uint64_t fraction = bits << n_zeros << 1; // the number is (1 + fraction / 2^64) / 2^(n_zeros + 1)
         const auto i = static_cast<size_t>(fraction >> (64 - kLogBits));
         const double rest = static_cast<double>(fraction << kLogBits >> 11) * 0x1p-53;
         return (n_zeros + 1) * kLog2 - (kLogarithms[i] + rest * (kLogarithms[i + 1] - kLogarithms[i]));

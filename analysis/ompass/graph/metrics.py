@@ -117,7 +117,7 @@ def fold(
 def fold_to(
     graph: TaskGraph, most_groups: int, same: Mapping[int, int] | None = None
 ) -> tuple[TaskGraph, tuple[int, ...]]:
-    """Returns the deepest folding with at most `most_groups` groups, but always one level of tasks."""
+    """Returns the deepest folding with at most `most_groups` groups; if none exists, one level of tasks."""
     deepest = max(group.depth for group in graph.groups)
     for depth in range(deepest, 2, -1):
         folded, place = fold(graph, depth, same)

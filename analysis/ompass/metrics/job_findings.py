@@ -86,7 +86,7 @@ def one_core(facts: JobFacts) -> Iterator[Evidence]:
 
 
 def crowded_hosts(facts: JobFacts) -> Iterator[Evidence]:
-    """Yields hosts on which threads of all ranks share processors with each other."""
+    """Yields hosts on which threads of the job share processors with each other."""
     crowded = [host for host in facts.hosts if host.shared_ns]
     shared_ns = sum(host.shared_ns for host in crowded)
     if share(shared_ns, facts.program_ns) < thresholds.PREEMPTED_SHARE or shared_ns < _taken_ns(facts):

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inbox of a domain: tasks that wait for any of its threads. Each parent has a list of its children in inboxes.
 //
-// Contract. Any thread may call any function except claim. put, send, take and claim each cost O(1). An entry is in at
-// most one inbox. An entry that was put is in its parent's list too, until it is taken or claimed.
+// Contract. Any thread may call any function except claim. put, send, take and claim cost O(1), amortized. An entry is
+// in at most one inbox. An entry that was put is in its parent's list too, until it is taken or claimed.
 // put:   adds an entry. Its parent must exist until the entry's task is complete.
 // send:  as put, for an entry that the parent will not claim. Writes to one shared cache line; put writes to three.
 // take:  takes the first entry that fits, among the first `n_looked_at`. `fits` may read the entry and all its

@@ -61,8 +61,8 @@ void set_deque_limit(Worker &worker, int64_t limit) {
         worker.throttle_threshold.store(limit, std::memory_order_relaxed);
 }
 
-// Takes the hint of a thread that found tasks of this thread short. Returns false if there is none, or if it must be
-// ignored because the tasks of the last probe were not short.
+// Takes the hint of a thread that found tasks of this thread short. Returns false if there is none, or if
+// expect_long_tasks() makes this thread ignore it.
 bool take_hint(Worker &worker) {
     if (worker.throttle_threshold.load(std::memory_order_relaxed) != kProbeThreshold) return false;
     Pace &pace = worker.pace;

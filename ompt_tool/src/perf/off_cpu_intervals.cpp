@@ -14,16 +14,16 @@ namespace ompass {
 
 namespace {
 
-constexpr uint64_t kBetweenReadings = 10'000'000; // nanoseconds, because each reading takes a system call
+constexpr uint64_t kBetweenReadings = 10'000'000; // nanoseconds; not less, because each reading takes a system call
 
 // With these limits, records cost a thread at most about 1% of its time.
 constexpr uint64_t kManySwitches = 256, kManyInNanoseconds = 51'200'000; // 5,000 in a second
 constexpr uint64_t kFewInSecond = 1'000;
 constexpr uint64_t kLeastPatience = 10'000'000, kMostPatience = 3'200'000'000; // nanoseconds
 
-// These apply while the clock replaces records. A reading takes 0.5 us; its error is less than an off-CPU interval.
+// These apply while the clock replaces records. A reading takes 0.5 us.
 constexpr uint64_t kClockStepNanoseconds = 20'000;
-constexpr uint64_t kShortestNanoseconds = 1'500;
+constexpr uint64_t kShortestNanoseconds = 1'500; // less off-CPU time may be an error of the reading
 constexpr uint64_t kRanNanoseconds = 200; // a thread runs at least this long in every state interval
 
 constexpr unsigned kMostTries = 100'000;
@@ -83,7 +83,8 @@ void OffCpuIntervals::read_clocks(uint64_t processor_ns) {
     since_ = {};
 }
 
-// Makes the `missing` ticks before `now` the next off-CPU intervals: first preempted, then `blocked` ticks of blocked.
+// Makes the `missing` ticks before `now` the next two off-CPU intervals: one preempted, then one blocked, of `blocked`
+// ticks.
 void OffCpuIntervals::place_before(uint64_t now, uint64_t missing, uint64_t blocked) {
     next_ = {now - missing, now - blocked, false, true};
     guessed_ = {now - blocked, now, true, true};

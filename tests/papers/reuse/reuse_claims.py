@@ -21,12 +21,12 @@ FAR: Final = 32 * MB
 _SHOWN: Final = {MTH: "MTH", NESTED: "TBB", CORE: "QTH/Core", SHARED: "QTH/Socket"}
 
 _RANDOM: Final = (
-    "Work-first and a queue per core differ by little more than two simulations of one of them with "
-    "different victims."
+    "Two simulations of the same policy with different victims differ almost as much as work-first and a "
+    "queue per core."
 )
 _FEW_FAR: Final = (
-    "The data of our quick input of fmm have 50 MB, little more than two last caches of 18 MB, so that few "
-    "accesses are far under any scheduler. The data of the paper's 1,000,000 bodies are larger."
+    "The data of our quick input of fmm have 50 MB. Two last-level caches hold 36 MB, so few accesses are "
+    "far under any scheduler. The data of the paper's 1,000,000 bodies are larger."
 )
 _SHARED_MISSES: Final = (
     "The paper explains its own result by functions of Qthreads that lock the memory bus. The modelled "
@@ -61,9 +61,9 @@ def _fine(part: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Figure:
-    """A figure of a run of a program, by seed, that claims compare between policies on some cores."""
+    """Figures that claims compare between policies: one for each seed."""
 
-    of: Callable[[Values, str, str, int], Sequence[float]]
+    of: Callable[[Values, str, str, int], Sequence[float]]  # by program, policy and number of cores
     picture: str
     show: Callable[[float], str] = _fine
 
@@ -181,7 +181,7 @@ def _shared_is_best(program: str, cores: int, where: str) -> Claim:
 
     return Claim(
         name=f"{program}-shared-best-{cores}",
-        sentence=f"On {where} a queue per socket has most reuses of {program} at two thirds of the windows",
+        sentence=f"On {where} a queue per socket has the most reuses of {program} at over 2/3 of the windows",
         place="Section IV.A",
         theirs="highest at almost all distances",
         picture=f"{program}-distances",
@@ -208,8 +208,8 @@ def _fmm_alike() -> Claim:
     return Claim(
         name="fmm-others-alike",
         sentence=(
-            "On one socket the other schedulers show almost no differences in fmm: less than 3 points at any "
-            "window"
+            "On one socket all schedulers but a queue per socket show almost no differences in fmm: less "
+            "than 3 points at any window"
         ),
         place="Section IV.A",
         theirs="almost no differences",
@@ -333,7 +333,9 @@ def _cold_grows(program: str) -> Claim:
 def _few_far() -> Claim:
     return Claim(
         name="few-far",
-        sentence="On two sockets less than a twentieth of matmul's accesses are beyond 32 MB, in any order",
+        sentence=(
+            "On two sockets less than a twentieth of matmul's accesses are beyond 32 MB, under any scheduler"
+        ),
         place="Section IV.B",
         theirs="3.15% to 4.5%",
         picture="far",
