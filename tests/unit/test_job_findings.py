@@ -216,7 +216,7 @@ def test_mpi_in_regions_with_idle_threads_explains_the_communication() -> None:
     ]
     assert kinds(ranks) == ["mpi_in_regions"]
     finding = found_in(ranks)[0].finding
-    assert "most of it in MPI_Recv" in finding.because
+    assert "longest calls are in MPI_Recv" in finding.because
     busy = [replace(one, idle_inside_ns=0) for one in ranks]
     assert "mpi_in_regions" not in kinds(busy)
 

@@ -311,7 +311,7 @@ def mpi_in_regions(facts: JobFacts) -> Iterator[Evidence]:
     ):
         return
     call = facts.calls[0] if facts.calls else None
-    named = f", most of it in {call.call.function}" if call else ""
+    named = f" (the job's longest calls are in {call.call.function})" if call else ""
     yield (
         evidence(
             f"threads spent {duration(mpi_ns)} in MPI inside of parallel regions{named}, while other threads "

@@ -20,11 +20,12 @@ with `ompass krd`.
 """
 
 _METHOD = """
-Both programs are in `bots/`, written from their descriptions. Each was recorded on one thread of clang's
-libomp with the data of its kernels, without AVX, which the paper's processors lack. Of {rounds}
+Both programs are in `bots/`, written from their descriptions. Each was recorded on one thread of
+clang's libomp with the data of its kernels, without AVX, which the paper's processors lack. Of {rounds}
 recordings, the one with the least work was simulated by `ompass simulate --machine-file {machine}
---untraced --reuse` on 1 to 24 cores of the paper's machine, with {seeds} seeds ({two_sockets} for matmul
-on two sockets, and {fmm_seeds} for fmm); all figures are medians. Threads fill one socket after another. The policies take
+--untraced --reuse` on 1 to 24 cores of the paper's machine, with {seeds} seeds ({two_sockets} for
+matmul on two sockets, and {fmm_seeds} for fmm); all figures are medians. Threads fill one socket after
+another. The policies take
 the place of the paper's schedulers:
 
 | in the paper | here | |
