@@ -116,6 +116,14 @@ def test_a_file_of_an_earlier_version_has_all_other_names(tmp_path: Path) -> Non
     assert read_names(tmp_path, MODULES) == expected
 
 
+def test_the_document_describes_all_members(tmp_path: Path) -> None:
+    members: list[str] = []
+    changed(tmp_path, lambda content: members.extend(content))
+    text = (Path(__file__).parents[2] / "docs" / "trace-format.md").read_text(encoding="utf-8")
+    assert members
+    assert [name for name in members if f"`{name}`" not in text.partition("## Names")[2]] == []
+
+
 def test_a_later_version_is_refused_with_its_number(tmp_path: Path) -> None:
     changed(tmp_path, lambda content: content.update(version=7))
     with pytest.raises(DamagedNamesError, match="a newer ompass wrote it, in version 7") as caught:
