@@ -17,6 +17,7 @@ from made_runs import MS
 from ompass.check import content as check_content
 from ompass.check import execute
 from ompass.check.content import (
+    UNPREEMPTED,
     CheckContent,
     Evidence,
     Figure,
@@ -197,6 +198,32 @@ def test_work_decides_only_that_a_program_is_worse() -> None:
     faster = verdict_of(evidence(rounds(20, 0.9, work=1.05)))
     assert (faster.status, faster.kind) == (0, "better"), "the time decides if it can"
     assert verdict_of(evidence(rounds(20, 1.0, noise=0.5, work=0.5))).status == 2
+
+
+def preempted(n: int, *, factor: float = 1.0, longer: float = 1.0, disturbed: bool = True) -> Evidence:
+    """Returns n rounds of a program that takes 0.1 s without preemption; `factor` of it on the second side.
+
+    Its threads are preempted for 0 to 0.1 s; `longer` times as long on the second side.
+    """
+    chance = random.Random(3)
+    sides: list[list[Measured]] = [[], []]
+    for k in range(2 * n):
+        own_s = times_of(chance, 1, 0.1 * (factor if k % 2 else 1.0), 0.001)[0]
+        lost_s = chance.random() * 0.1 * (longer if k % 2 else 1.0)
+        times = {"time": round((own_s + lost_s) * SECOND), UNPREEMPTED: round(own_s * SECOND)}
+        sides[k % 2].append(Measured(times, {}, disturbed, k, round(2 * lost_s * SECOND)))
+    return evidence_of(sides, ([], []), 0.02, 5)
+
+
+def test_the_time_without_preemption_may_show_that_a_program_is_not_worse() -> None:
+    found = preempted(20)
+    verdict = verdict_of(found)
+    assert (verdict.status, verdict.kind, found.is_certain) == (0, "not worse", True)
+    assert "time without preemption" in verdict.because
+    assert verdict_of(preempted(20, factor=1.03)).status == 2
+    assert verdict_of(preempted(20, longer=2.0)).status == 2, "the change may cause the preemption"
+    assert verdict_of(preempted(20, disturbed=False)).status == 2
+    assert not preempted(20, disturbed=False).is_certain
 
 
 def test_an_open_verdict_says_what_to_do() -> None:

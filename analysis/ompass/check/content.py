@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The content of a check: the figures of both sides, their intervals, and the verdict with its reason.
 
-The time decides. If other programs disturb the runs, the verdict on the time may stay open. The work on
-processors may still show that a program became worse, because this work contains no preempted time. Work
-alone never shows that a program did not become worse, because waits may have grown.
+The time decides. If threads often waited for processors, the verdict on the time may stay open. The work on
+processors may still show that a program became worse, because this work contains no preempted time. The time
+without preemption may show that it did not become worse, if its threads were not preempted for longer. Work
+alone never shows this, because waits may have grown.
 """
 
 from __future__ import annotations
@@ -29,12 +30,18 @@ from ompass.launch.recorder import RecordedRun
 from ompass.metrics.breakdown import program_ns, time_breakdown
 from ompass.metrics.constructs import construct_totals
 from ompass.metrics.facts import Facts
+from ompass.metrics.significance import groups_p, rounds_p
 from ompass.model import Run
 from ompass.readers.run import open_run
 from ompass.units import percent, plural
 
 TIME: Final = "time"
 WORK: Final = WORK_ON_PROCESSORS
+UNPREEMPTED: Final = "time without preemption"
+"""The time minus the mean time for which a thread was preempted. While one thread of a team is preempted, the
+others usually wait for it: two threads that share a processor for a while lose half of this while."""
+_MORE_PREEMPTED: Final = 0.2
+"""Threads were preempted for longer if equal sides would differ as much with this probability."""
 _MORE_TIME: Final = f"allow more time (--time-limit): a verdict needs {LEAST_REPEATS} rounds"
 
 
@@ -46,6 +53,7 @@ class Measured:
     counts: dict[str, int]
     disturbed: bool  # True if other programs used its processors
     start_ns: int = 0  # since 1970
+    preempted_ns: int = 0  # thread-time
 
 
 def measured(recorded: RecordedRun, by_process: bool) -> Measured:
@@ -98,7 +106,9 @@ def _measured(run: Run, process: RecordedRun | None) -> Measured:
         on_processors_ns = sum(task.work_ns - task.preempted_ns - task.blocked_ns for task in tasks)
         times["mean work of a task"] = on_processors_ns // n_completed
     facts = Facts(run, breakdown, tasks)
-    return Measured(times, counts_of(run, breakdown), facts.disturbed, run.start_epoch_ns)
+    if WORK in times and facts.n_threads:
+        times[UNPREEMPTED] = max(times[TIME] - facts.taken_ns // facts.n_threads, 1)
+    return Measured(times, counts_of(run, breakdown), facts.disturbed, run.start_epoch_ns, facts.taken_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +149,7 @@ class Evidence:
     n_disturbed: int
     is_repeatable: bool  # True if more rounds would add runs to every side with a single run
     parallelism: tuple[float, float] | None = None  # work / span before and after; None without traces
+    more_preempted: bool = False  # True if threads of the `after` side were preempted for longer
 
     def figure(self, name: str) -> Figure | None:
         return next((figure for figure in self.figures if figure.name == name), None)
@@ -147,7 +158,22 @@ class Evidence:
     def is_certain(self) -> bool:
         """True if further rounds are unnecessary."""
         time = self.figure(TIME)
-        return time is not None and time.judgement is not None and time.judgement.verdict != "open"
+        if time is None or time.judgement is None:
+            return False
+        return time.judgement.verdict != "open" or self.unpreempted is not None
+
+    @property
+    def is_disturbed(self) -> bool:
+        """True if threads waited for processors in many runs."""
+        return self.n_disturbed >= DISTURBED_PART * (self.n_before + self.n_after)
+
+    @property
+    def unpreempted(self) -> Judgement | None:
+        """The judgement of the time without preemption, if it shows that the program is not worse."""
+        figure = self.figure(UNPREEMPTED)
+        if figure is None or figure.judgement is None or self.more_preempted or not self.is_disturbed:
+            return None
+        return figure.judgement if figure.judgement.verdict in ("better", "not worse") else None
 
 
 def evidence_of(
@@ -181,7 +207,15 @@ def evidence_of(
         n_disturbed=sum(run.disturbed for side in sides for run in side),
         is_repeatable=repeatable,
         parallelism=_parallelism(traces),
+        more_preempted=_more_preempted(rounds or sides, rounds is not None),
     )
+
+
+def _more_preempted(sides: Sequence[Sequence[Measured]], alternating: bool) -> bool:
+    before, after = ([run.preempted_ns for run in side] for side in sides)
+    if not before or not after or median(after) <= median(before):
+        return False
+    return (rounds_p if alternating else groups_p)(before, after) <= _MORE_PREEMPTED
 
 
 def _parallelism(traces: Sequence[Sequence[Measured]]) -> tuple[float, float] | None:
@@ -247,10 +281,16 @@ def verdict_of(evidence: Evidence) -> Verdict:
             f"the work is {changed(work.judgement, ('more', 'less'))}, without preempted time ({runs}); "
             f"the time itself decides nothing: it is {changed(judgement)}",
         )
-    disturbed = evidence.n_disturbed >= DISTURBED_PART * (evidence.n_before + evidence.n_after)
+    if evidence.unpreempted:
+        return Verdict(
+            0,
+            "not worse",
+            f"the time without preemption is {changed(evidence.unpreempted)} ({runs}); the time itself is "
+            f"open: it is {changed(judgement)}",
+        )
     limit = f"too wide for a minimum difference of {percent(judgement.minimum)}"
     because = f"the time is {changed(judgement)} ({runs}), {limit}"
-    if disturbed:
+    if evidence.is_disturbed:
         n_runs = evidence.n_before + evidence.n_after
         of_all = f"{evidence.n_disturbed} of {plural(n_runs, 'run')}"
         return Verdict(
