@@ -40,7 +40,7 @@ WORK: Final = WORK_ON_PROCESSORS
 UNPREEMPTED: Final = "time without preemption"
 """The time minus the mean time for which a thread was preempted. While one thread of a team is preempted, the
 others usually wait for it: two threads that share a processor for a while lose half of this while."""
-_MORE_PREEMPTED: Final = 0.2
+_MORE_PREEMPTED: Final = 0.3
 """Threads were preempted for longer if equal sides would differ as much with this probability."""
 _MORE_TIME: Final = f"allow more time (--time-limit): a verdict needs {LEAST_REPEATS} rounds"
 
