@@ -149,11 +149,14 @@ def oversubscribed(facts: Facts) -> Iterator[Evidence]:
     lost_ns = min(burnt_ns, processor.preempted_ns) if facts.n_processors > 1 else processor.preempted_ns
     waited = breakdown.share(states.sync_ns + states.idle_ns)
     n_threads = breakdown.thread_time_ns / breakdown.wall_ns
+    # If OMP_NUM_THREADS asks for fewer threads, a region of the program asked for them.
+    longest = max(breakdown.regions, key=lambda r: (r.states.total_ns, -r.construct), default=None)
     yield evidence(
         f"{n_threads:.3g} threads shared {_shared_processors(facts)}: threads waited for a "
         f"processor {percent(breakdown.share(processor.preempted_ns))} of their time, while threads without "
         f"work used the processors for {duration(lost_ns)}",
         lost_ns,
+        longest.construct if longest and 0 < facts.n_wanted < round(n_threads) else None,
         cure=_cure_of_crowd(facts),
         is_note=facts.n_processors > 1
         and not facts.heavily_crowded

@@ -7,7 +7,9 @@ Owns the choice of a location from frames: the innermost source line, the innerm
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache, wraps
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
@@ -28,6 +30,9 @@ _Answer = TypeVar("_Answer")
 
 _LINES_OF_CONSTRUCT = 10
 """Lines from a directive to the end of its construct; in longer constructs, inlined code keeps its frames."""
+_DIRECTIVE = re.compile(r"\s*(#\s*pragma\s+omp\b|!\$omp\s+(?!end))", re.IGNORECASE)
+_BETWEEN = re.compile(r"\s*(\{?|#\s*(if|el|endif).*|//.*|!(?!\$).*|.*\\)\s*")
+"""Lines between a directive and the first statement: braces, conditions, comments, continued directives."""
 
 
 def _remembered(ask: Callable[[ModuleFile, int], _Answer]) -> Callable[[ModuleFile, int], _Answer]:
@@ -167,7 +172,18 @@ class ModuleFile:
             return self._at_directive(frames) if self._bodies.called(offset).startswith("GOMP_") else frames
         own = readable_name(found[-1].symbol)
         k = next((k for k, frame in enumerate(frames) if readable_name(frame.symbol) == own), None)
-        return frames if k is None else (found[-1], *frames[k + 1 :])
+        return frames if k is None else (self._moved_to_directive(found[-1]), *frames[k + 1 :])
+
+    def _moved_to_directive(self, frame: Frame) -> Frame:
+        """Returns the frame with the line of the directive just before it, if the source shows one there."""
+        lines = self._sources.lines(frame.file, self._recorded_ns)
+        for line in range(frame.line, max(frame.line - _LINES_OF_CONSTRUCT, 0), -1):
+            text = lines[line - 1] if line <= len(lines) else ""
+            if _DIRECTIVE.match(text):
+                return replace(frame, line=line)
+            if line < frame.line and not _BETWEEN.fullmatch(text):
+                break
+        return frame
 
     def _at_directive(self, frames: Sequence[Frame]) -> Sequence[Frame]:
         """Returns the frames without those of code that is inlined at the end of a construct.
@@ -177,9 +193,7 @@ class ModuleFile:
         """
         for k, frame in enumerate(frames if len(frames) > 1 else ()):
             lines = self._sources.lines(frame.file, self._recorded_ns) if frame.line else ()
-            if any(
-                "#pragma omp" in line for line in lines[max(frame.line - _LINES_OF_CONSTRUCT, 0) : frame.line]
-            ):
+            if any(map(_DIRECTIVE.match, lines[max(frame.line - _LINES_OF_CONSTRUCT, 0) : frame.line])):
                 return frames[k:]
         return frames
 
