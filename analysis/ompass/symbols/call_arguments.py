@@ -10,7 +10,8 @@ Reads these addresses from the instructions before a call:
 - The function into which gcc or flang moved the body of a construct. gcc gives no line to the calls that
   start the parallel regions and tasks of C programs. Such a call inherits the line of the code before it,
   even of an inlined function. The body begins at the line of the construct, or of its first statement. flang
-  gives the calls that start regions the line of a declaration. The least line of the body is the construct's.
+  gives the calls that start regions or create tasks the line of a declaration. The least line of the body is
+  the construct's.
 - The line of a target construct with a kernel. clang gives the call that launches a kernel no line, or the
   line of a neighbour. The call passes the address of a symbol, such as
   `.__omp_offloading_fe00_59c01b_main_l22.region_id`, that contains the line.
@@ -63,9 +64,10 @@ def _in_register(code: bytes, start: int, register: int) -> int:
     taken = list(_addresses(code, start))
     place, target = max(((p, t) for p, r, t in taken if r == register), default=(0, 0))
     for k in range(max(len(code) - _NEAR, 0), len(code) - 2):
-        if code[k] in (0x48, 0x4C) and code[k + 1] == 0x89 and code[k + 2] & 0xC7 == 0xC0 | register:
-            source = code[k + 2] >> 3 & 7 | (8 if code[k] == 0x4C else 0)
-            if k >= place:
+        prefix, operation, registers = code[k : k + 3]
+        if prefix & 0xF8 == 0x48 and operation == 0x89 and registers >= 0xC0:  # mov of 64 bits
+            source = registers >> 3 & 7 | (prefix & 4) << 1
+            if registers & 7 | (prefix & 1) << 3 == register and k >= place:
                 place, target = k, max(((p, t) for p, r, t in taken if r == source), default=(0, 0))[1]
     return target if place >= len(code) - _NEAR else 0
 
@@ -119,6 +121,7 @@ def _stub_of(call: bytes, offset: int) -> int:
 
 
 _TASKS: Final = re.compile(r"__kmpc_omp_task_alloc|GOMP_task|GOMP_taskloop(_ull)?")
+_CREATIONS: Final = re.compile(r"__kmpc_omp_task(_alloc|_with_deps|_begin_if0)?")
 _TASK_HEADER: Final = 40  # bytes of kmp_task_t in LLVM's kmp.h, part of the size of clang's and flang's tasks
 
 
@@ -189,7 +192,9 @@ class Bodies:
     def body_of_task(self, offset: int) -> int:
         """Returns the address of flang's body of the task that a call returning to `offset` creates, or 0."""
         _, bodies = self._bodies or ((), ())
-        name, code, start = _task_call(self._path, offset) if bodies else ("", b"", 0)
+        if not bodies or not _CREATIONS.fullmatch(self.called(offset)):
+            return 0
+        name, code, start = _task_call(self._path, offset)
         body = _in_register(code, start, SIXTH) if name.startswith("__kmpc") else 0
         return body if body in bodies else 0
 

@@ -111,9 +111,22 @@ class Lookup:
         shared variables may have lines just before the construct, but only once. The end of a loop has the
         loop's line, too.
         """
+        runs = self._lines_of_body(frames, address)
+        if not runs:
+            return frames
+        least = min(runs)
+        line = next((line for line in range(least, least + _LINES_BEFORE + 1) if runs[line] > 1), least)
+        return (*frames[:-1], replace(frames[-1], line=line))
+
+    def lines_of_body(self, address: int) -> Sequence[int]:
+        """Returns the lines of flang's body of a construct, in ascending order."""
+        return sorted(self._lines_of_body(self(address), address))
+
+    def _lines_of_body(self, frames: tuple[Frame, ...], address: int) -> Counter[int]:
+        """Returns how often each line begins between the address and the end of flang's body around it."""
         # Without the native lookup, each address starts a program.
         if not frames or FLANG_BODY not in frames[-1].symbol or not self._native:
-            return frames
+            return Counter()
         lines = []
         for behind in range(address, address + _LONGEST_BODY):
             found = self._native(behind)
@@ -121,15 +134,10 @@ class Lookup:
                 break
             lines.append(found[-1].line if found else 0)
         runs = Counter(line for line, _ in itertools.groupby(lines) if line)
-        if not runs:
-            return frames
         # Arrays whose bounds are arguments have the line of the routine. Some code of inlined routines, which
         # usually precede, belongs to no inlined frame.
         routine = self._first_line_of(frames[-1].symbol.partition(FLANG_BODY)[0])
-        runs = Counter({line: n for line, n in runs.items() if line > routine}) or runs
-        least = min(runs)
-        line = next((line for line in range(least, least + _LINES_BEFORE + 1) if runs[line] > 1), least)
-        return (*frames[:-1], replace(frames[-1], line=line))
+        return Counter({line: n for line, n in runs.items() if line > routine}) or runs
 
     def _first_line_of(self, function: str) -> int:
         """Returns the line at which a function begins; 0 if unknown."""

@@ -31,6 +31,7 @@ _Answer = TypeVar("_Answer")
 _LINES_OF_CONSTRUCT = 10
 """Lines from a directive to the end of its construct; in longer constructs, inlined code keeps its frames."""
 _DIRECTIVE = re.compile(r"\s*(#\s*pragma\s+omp\b|!\$omp\s+(?!end))", re.IGNORECASE)
+_TASKWAIT = re.compile(r"GOMP_taskwait|__kmpc_omp_taskwait")
 _BETWEEN = re.compile(r"\s*(\{?|#\s*(if|el|endif).*|//.*|!(?!\$).*|.*\\)\s*")
 """Lines between a directive and the first statement: braces, conditions, comments, continued directives."""
 
@@ -164,26 +165,45 @@ class ModuleFile:
         frames = self.lookup.of_call(offset - 1)
         if not frames or not self._bodies:
             return frames
-        body = self._bodies.body_of(offset)
-        if not body and not any(frame.line for frame in frames):
-            body = self._bodies.body_of_task(offset)
+        if _TASKWAIT.fullmatch(self._bodies.called(offset)):
+            first = frames[0].line or self.lookup.of_sample(offset - 1)[0].line
+            line = self._taskwait_from(frames[0].file, first)
+            return (replace(frames[0], line=line or frames[0].line), *frames[1:])
+        body = self._bodies.body_of(offset) or self._bodies.body_of_task(offset)
         found = self.lookup.of_body(body) if body else ()
         if not found or not found[-1].line:
             return self._at_directive(frames) if self._bodies.called(offset).startswith("GOMP_") else frames
         own = readable_name(found[-1].symbol)
         k = next((k for k, frame in enumerate(frames) if readable_name(frame.symbol) == own), None)
-        return frames if k is None else (self._moved_to_directive(found[-1]), *frames[k + 1 :])
+        if k is None:
+            return frames
+        file, line = found[-1].file, found[-1].line
+        directive = self._directive_before(file, line)
+        if not directive:  # flang's body may begin with lines of declarations
+            behind = (self._directive_before(file, each) for each in self.lookup.lines_of_body(body))
+            directive = next(filter(None, behind), 0)
+        return (replace(found[-1], line=directive or line), *frames[k + 1 :])
 
-    def _moved_to_directive(self, frame: Frame) -> Frame:
-        """Returns the frame with the line of the directive just before it, if the source shows one there."""
-        lines = self._sources.lines(frame.file, self._recorded_ns)
-        for line in range(frame.line, max(frame.line - _LINES_OF_CONSTRUCT, 0), -1):
-            text = lines[line - 1] if line <= len(lines) else ""
-            if _DIRECTIVE.match(text):
-                return replace(frame, line=line)
-            if line < frame.line and not _BETWEEN.fullmatch(text):
+    def _taskwait_from(self, file: str, first: int) -> int:
+        """Returns the first line of a taskwait from a line on; 0 if none is near, or the line is unknown.
+
+        gcc gives a taskwait the line of the code before it, flang also that of a declaration, or none.
+        """
+        lines = self._sources.lines(file, self._recorded_ns)[: first + _LINES_OF_CONSTRUCT]
+        near = range(first, len(lines) + 1) if first else ()
+        return next(
+            (k for k in near if _DIRECTIVE.match(lines[k - 1]) and "taskwait" in lines[k - 1].lower()), 0
+        )
+
+    def _directive_before(self, file: str, statement: int) -> int:
+        """Returns the line of the directive that a statement follows, or contains; 0 if there is none."""
+        lines = self._sources.lines(file, self._recorded_ns)
+        for line in range(min(statement, len(lines)), max(statement - _LINES_OF_CONSTRUCT, 0), -1):
+            if _DIRECTIVE.match(lines[line - 1]):
+                return line
+            if line < statement and not _BETWEEN.fullmatch(lines[line - 1]):
                 break
-        return frame
+        return 0
 
     def _at_directive(self, frames: Sequence[Frame]) -> Sequence[Frame]:
         """Returns the frames without those of code that is inlined at the end of a construct.
