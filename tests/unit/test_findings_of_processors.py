@@ -212,6 +212,9 @@ def test_more_threads_than_processors_are_a_problem_when_waits_burn_processors()
     few = on_processors(team(0, busy), [], n_cpus=2)
     assert (problems(few), "oversubscribed" in notes(few)) == ([], True)
     assert problems(on_processors(team(0, waiting), [], n_cpus=2)) == ["oversubscribed"]
+    run = on_processors(team(0, waiting), [], n_cpus=2)
+    found = [the(run, "oversubscribed", n_wanted=n).construct for n in (0, len(waiting) - 1, len(waiting))]
+    assert found == [None, 0, None], "a region asked for more threads than OMP_NUM_THREADS"
     assert "disturbed" in problems(on_processors(team(0, busy), [], n_cpus=4))
 
 
