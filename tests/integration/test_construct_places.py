@@ -190,7 +190,9 @@ def test_regions_of_flang_have_the_lines_of_their_directives(opt_level: str, tmp
     require_commands("flang-new-19")
     source, program = tmp_path / "program.f90", tmp_path / "program"
     source.write_text(FORTRAN_SOURCE, encoding="utf-8")
-    subprocess.run(["flang-new-19", opt_level, "-g", "-fopenmp", source, "-o", program], check=True)
+    subprocess.run(
+        ["flang-new-19", opt_level, "-g", "-fopenmp", source, "-o", program], check=True, cwd=tmp_path
+    )
     found = {place for _, place in places_of_calls(program, "__kmpc_fork_call")}  # flang inlines smooth() too
     lines = [k for k, line in enumerate(FORTRAN_SOURCE.splitlines(), 1) if "!$omp parallel" in line]
     assert {function for _, function in found} == {"relaxation::smooth"}
@@ -203,7 +205,9 @@ def test_tasks_and_waits_of_flang_have_the_lines_of_their_directives(opt_level: 
     require_commands("flang-new-19")
     source, program = tmp_path / "program.f90", tmp_path / "program"
     source.write_text(TASKS_SOURCE, encoding="utf-8")
-    subprocess.run(["flang-new-19", opt_level, "-g", "-fopenmp", source, "-o", program], check=True)
+    subprocess.run(
+        ["flang-new-19", opt_level, "-g", "-fopenmp", source, "-o", program], check=True, cwd=tmp_path
+    )
     lines = enumerate(TASKS_SOURCE.splitlines(), 1)
     marked = {line.split()[-1]: number for number, line in lines if "! __kmpc" in line}
     found = places_of_calls(program, "__kmpc_omp_task")
