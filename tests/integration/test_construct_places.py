@@ -115,6 +115,15 @@ int main(void) {
 #pragma omp for
     for (int i = 0; i < 1000; i++) step(&cells[i]);
   }
+#pragma omp parallel
+#pragma omp single
+  {
+#pragma omp task
+    cells[0].now = 1;
+    step(&cells[1]);
+#pragma omp taskwait
+    cells[0].now = 2;
+  }
   return cells[0].now > 1;
 }
 """
@@ -172,7 +181,7 @@ def test_constructs_of_gcc_have_the_lines_of_their_pragmas(
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 instructions")
-def test_a_barrier_of_gcc_does_not_get_the_line_of_inlined_code(tmp_path: Path) -> None:
+def test_waits_of_gcc_do_not_get_the_line_of_inlined_code(tmp_path: Path) -> None:
     require_commands("gcc")
     source, program = tmp_path / "program.c", tmp_path / "program"
     source.write_text(INLINED_SOURCE, encoding="utf-8")
@@ -181,6 +190,8 @@ def test_a_barrier_of_gcc_does_not_get_the_line_of_inlined_code(tmp_path: Path) 
     found = [place for name, place in places_of_calls(program, "GOMP_barrier")]
     assert {function for _, function in found} == {"main"}
     assert loop in {line for line, _ in found}
+    wait = 1 + next(k for k, line in enumerate(INLINED_SOURCE.splitlines()) if "taskwait" in line)
+    assert {place for _, place in places_of_calls(program, "GOMP_taskwait")} == {(wait, "main")}
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 instructions")

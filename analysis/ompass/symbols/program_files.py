@@ -166,9 +166,7 @@ class ModuleFile:
         if not frames or not self._bodies:
             return frames
         if _TASKWAIT.fullmatch(self._bodies.called(offset)):
-            first = frames[0].line or self.lookup.of_sample(offset - 1)[0].line
-            line = self._taskwait_from(frames[0].file, first)
-            return (replace(frames[0], line=line or frames[0].line), *frames[1:])
+            return self._at_taskwait(frames if frames[0].line else self.lookup.of_sample(offset - 1))
         body = self._bodies.body_of(offset) or self._bodies.body_of_task(offset)
         found = self.lookup.of_body(body) if body else ()
         if not found or not found[-1].line:
@@ -184,16 +182,19 @@ class ModuleFile:
             directive = next(filter(None, behind), 0)
         return (replace(found[-1], line=directive or line), *frames[k + 1 :])
 
-    def _taskwait_from(self, file: str, first: int) -> int:
-        """Returns the first line of a taskwait from a line on; 0 if none is near, or the line is unknown.
+    def _at_taskwait(self, frames: Sequence[Frame]) -> Sequence[Frame]:
+        """Returns the frames from the first one on that is before a taskwait, with the line of this taskwait.
 
-        gcc gives a taskwait the line of the code before it, flang also that of a declaration, or none.
+        gcc gives a taskwait the line of the code before it, even of inlined code; flang also that of a
+        declaration. Returns all frames if no taskwait is near.
         """
-        lines = self._sources.lines(file, self._recorded_ns)[: first + _LINES_OF_CONSTRUCT]
-        near = range(first, len(lines) + 1) if first else ()
-        return next(
-            (k for k in near if _DIRECTIVE.match(lines[k - 1]) and "taskwait" in lines[k - 1].lower()), 0
-        )
+        for k, frame in enumerate(frames):
+            lines = self._sources.lines(frame.file, self._recorded_ns)
+            end = min(frame.line + _LINES_OF_CONSTRUCT, len(lines) + 1) if frame.line else 0
+            for line in range(frame.line, end):
+                if _DIRECTIVE.match(lines[line - 1]) and "taskwait" in lines[line - 1].lower():
+                    return (replace(frame, line=line), *frames[k + 1 :])
+        return frames
 
     def _directive_before(self, file: str, statement: int) -> int:
         """Returns the line of the directive that a statement follows, or contains; 0 if there is none."""
