@@ -16,6 +16,8 @@ from ompass.model import Module
 from ompass.symbols.call_arguments import task_bytes
 from ompass.symbols.program_files import ModuleFile
 
+pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 instructions")
+
 C_SOURCE = """
 #include <stdlib.h>
 #define N 4096
@@ -164,28 +166,20 @@ end program
 """
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 instructions")
 @pytest.mark.parametrize("opt_level", ["-O0", "-O2", "-O3"])
 @pytest.mark.parametrize("flags", [(), ("-no-pie",), ("-fcf-protection",)])
 def test_constructs_of_gcc_have_the_lines_of_their_pragmas(
     opt_level: str, flags: tuple[str, ...], tmp_path: Path
 ) -> None:
-    require_commands("gcc")
-    source, program = tmp_path / "program.c", tmp_path / "program"
-    source.write_text(C_SOURCE, encoding="utf-8")
-    subprocess.run(["gcc", opt_level, "-g", "-fopenmp", *flags, source, "-o", program], check=True)
+    program = compiled(tmp_path / "program.c", C_SOURCE, "gcc", opt_level, *flags)
     found = dict(places_of_calls(program, "GOMP_"))
     lines = enumerate(C_SOURCE.splitlines(), 1)
     marked = {line.split()[-2]: (number, line.split()[-1]) for number, line in lines if "// GOMP" in line}
     assert {name: found[name] for name in marked} == marked
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 instructions")
 def test_waits_of_gcc_do_not_get_the_line_of_inlined_code(tmp_path: Path) -> None:
-    require_commands("gcc")
-    source, program = tmp_path / "program.c", tmp_path / "program"
-    source.write_text(INLINED_SOURCE, encoding="utf-8")
-    subprocess.run(["gcc", "-O2", "-g", "-fopenmp", source, "-o", program], check=True)
+    program = compiled(tmp_path / "program.c", INLINED_SOURCE, "gcc", "-O2")
     loop = 1 + next(k for k, line in enumerate(INLINED_SOURCE.splitlines()) if "step(&" in line)
     found = [place for name, place in places_of_calls(program, "GOMP_barrier")]
     assert {function for _, function in found} == {"main"}
@@ -194,45 +188,29 @@ def test_waits_of_gcc_do_not_get_the_line_of_inlined_code(tmp_path: Path) -> Non
     assert {place for _, place in places_of_calls(program, "GOMP_taskwait")} == {(wait, "main")}
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 instructions")
 # Without optimization, bodies of flang have lines of declarations too.
 @pytest.mark.parametrize("opt_level", ["-O1", "-O2", "-O3"])
 def test_regions_of_flang_have_the_lines_of_their_directives(opt_level: str, tmp_path: Path) -> None:
-    require_commands("flang-new-19")
-    source, program = tmp_path / "program.f90", tmp_path / "program"
-    source.write_text(FORTRAN_SOURCE, encoding="utf-8")
-    subprocess.run(
-        ["flang-new-19", opt_level, "-g", "-fopenmp", source, "-o", program], check=True, cwd=tmp_path
-    )
+    program = compiled(tmp_path / "program.f90", FORTRAN_SOURCE, "flang-new-19", opt_level)
     found = {place for _, place in places_of_calls(program, "__kmpc_fork_call")}  # flang inlines smooth() too
     lines = [k for k, line in enumerate(FORTRAN_SOURCE.splitlines(), 1) if "!$omp parallel" in line]
     assert {function for _, function in found} == {"relaxation::smooth"}
     assert sorted(line for line, _ in found) == lines
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 instructions")
 @pytest.mark.parametrize("opt_level", ["-O1", "-O2"])
 def test_tasks_and_waits_of_flang_have_the_lines_of_their_directives(opt_level: str, tmp_path: Path) -> None:
-    require_commands("flang-new-19")
-    source, program = tmp_path / "program.f90", tmp_path / "program"
-    source.write_text(TASKS_SOURCE, encoding="utf-8")
-    subprocess.run(
-        ["flang-new-19", opt_level, "-g", "-fopenmp", source, "-o", program], check=True, cwd=tmp_path
-    )
+    program = compiled(tmp_path / "program.f90", TASKS_SOURCE, "flang-new-19", opt_level)
     lines = enumerate(TASKS_SOURCE.splitlines(), 1)
     marked = {line.split()[-1]: number for number, line in lines if "! __kmpc" in line}
     found = places_of_calls(program, "__kmpc_omp_task")
     assert {name: place[0] for name, place in found if name in marked} == marked
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 instructions")
 @pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
 @pytest.mark.parametrize("opt_level", ["-O0", "-O2"])
 def test_the_code_shows_how_much_a_task_copies(compiler: str, opt_level: str, tmp_path: Path) -> None:
-    require_commands(compiler)
-    source, program = tmp_path / "program.c", tmp_path / "program"
-    source.write_text(COPYING_SOURCE, encoding="utf-8")
-    subprocess.run([compiler, opt_level, "-g", "-fopenmp", source, "-o", program], check=True)
+    program = compiled(tmp_path / "program.c", COPYING_SOURCE, compiler, opt_level)
     copies = {
         place[0]: task_bytes(program, after)
         for name, place, after in calls_of(program, ("__kmpc_omp_task", "GOMP_task"))
@@ -244,6 +222,16 @@ def test_the_code_shows_how_much_a_task_copies(compiler: str, opt_level: str, tm
     )
     assert 20_000 <= copies[large] <= 20_064
     assert 0 < copies[small] <= 64
+
+
+def compiled(source: Path, text: str, compiler: str, *flags: str) -> Path:
+    """Returns the program of a text. Compiles in the folder of `source`, where flang also writes modules."""
+    require_commands(compiler)
+    source.write_text(text, encoding="utf-8")
+    program = source.with_name("program")
+    command = [compiler, *flags, "-g", "-fopenmp", str(source), "-o", str(program)]
+    subprocess.run(command, check=True, cwd=source.parent)
+    return program
 
 
 def places_of_calls(program: Path, runtime: str) -> Iterator[tuple[str, tuple[int, str]]]:

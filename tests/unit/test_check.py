@@ -211,7 +211,7 @@ def preempted(n: int, *, factor: float = 1.0, longer: float = 1.0, disturbed: bo
         own_s = times_of(chance, 1, 0.1 * (factor if k % 2 else 1.0), 0.001)[0]
         lost_s = chance.random() * 0.1 * (longer if k % 2 else 1.0)
         times = {"time": round((own_s + lost_s) * SECOND), UNPREEMPTED: round(own_s * SECOND)}
-        sides[k % 2].append(Measured(times, {}, disturbed, k, round(2 * lost_s * SECOND)))
+        sides[k % 2].append(Measured(times, {}, disturbed, k))
     return evidence_of(sides, ([], []), 0.02, 5)
 
 

@@ -53,7 +53,6 @@ class Measured:
     counts: dict[str, int]
     disturbed: bool  # True if other programs used its processors
     start_ns: int = 0  # since 1970
-    preempted_ns: int = 0  # thread-time
 
 
 def measured(recorded: RecordedRun, by_process: bool) -> Measured:
@@ -108,7 +107,7 @@ def _measured(run: Run, process: RecordedRun | None) -> Measured:
     facts = Facts(run, breakdown, tasks)
     if WORK in times and facts.n_threads:
         times[UNPREEMPTED] = max(times[TIME] - facts.taken_ns // facts.n_threads, 1)
-    return Measured(times, counts_of(run, breakdown), facts.disturbed, run.start_epoch_ns, facts.taken_ns)
+    return Measured(times, counts_of(run, breakdown), facts.disturbed, run.start_epoch_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +148,6 @@ class Evidence:
     n_disturbed: int
     is_repeatable: bool  # True if more rounds would add runs to every side with a single run
     parallelism: tuple[float, float] | None = None  # work / span before and after; None without traces
-    more_preempted: bool = False  # True if threads of the `after` side were preempted for longer
 
     def figure(self, name: str) -> Figure | None:
         return next((figure for figure in self.figures if figure.name == name), None)
@@ -170,8 +168,15 @@ class Evidence:
     @property
     def unpreempted(self) -> Judgement | None:
         """The judgement of the time without preemption, if it shows that the program is not worse."""
-        figure = self.figure(UNPREEMPTED)
-        if figure is None or figure.judgement is None or self.more_preempted or not self.is_disturbed:
+        time, figure = self.figure(TIME), self.figure(UNPREEMPTED)
+        if time is None or figure is None or figure.judgement is None or not self.is_disturbed:
+            return None
+        before, after = (
+            [whole - own for whole, own in zip(*side, strict=True)]  # for which a thread was preempted
+            for side in ((time.before, figure.before), (time.after, figure.after))
+        )
+        p_value = (rounds_p if self.in_rounds else groups_p)(before, after)
+        if median(after) > median(before) and p_value <= _MORE_PREEMPTED:
             return None
         return figure.judgement if figure.judgement.verdict in ("better", "not worse") else None
 
@@ -207,15 +212,7 @@ def evidence_of(
         n_disturbed=sum(run.disturbed for side in sides for run in side),
         is_repeatable=repeatable,
         parallelism=_parallelism(traces),
-        more_preempted=_more_preempted(rounds or sides, rounds is not None),
     )
-
-
-def _more_preempted(sides: Sequence[Sequence[Measured]], alternating: bool) -> bool:
-    before, after = ([run.preempted_ns for run in side] for side in sides)
-    if not before or not after or median(after) <= median(before):
-        return False
-    return (rounds_p if alternating else groups_p)(before, after) <= _MORE_PREEMPTED
 
 
 def _parallelism(traces: Sequence[Sequence[Measured]]) -> tuple[float, float] | None:

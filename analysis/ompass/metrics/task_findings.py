@@ -33,7 +33,7 @@ class _FineTasks:
     cost_ns: float  # mean cost of creation and dispatch
     deferred: float  # share of deferred tasks
     copies: bool  # True if creating a task copies much data, or takes so long that it must
-    copied_bytes: int  # size of this data; 0: unknown, or it is elsewhere, as that of a std::vector
+    copied_bytes: int  # size of this data; 0: unknown, or not in the task itself (std::vector)
 
 
 def too_fine(facts: Facts) -> Iterator[Evidence]:

@@ -248,7 +248,7 @@ class _Locator:
 
 
 def blocking_places(definition: Definition, resolver: Resolver) -> tuple[BlockingPlace, ...]:
-    """Returns the calls in a construct that may put a thread to sleep: only those of the likeliest kind."""
+    """Returns the calls in a construct that may put a thread to sleep, all of the likeliest kind."""
     found = []
     for address, name, kind in resolver.blocking_calls(definition):
         location = _without_headers(resolver.locate_code(definition.module, address))[0]

@@ -185,8 +185,8 @@ class ModuleFile:
     def _at_taskwait(self, frames: Sequence[Frame]) -> Sequence[Frame]:
         """Returns the frames from the first one on that is before a taskwait, with the line of this taskwait.
 
-        gcc gives a taskwait the line of the code before it, even of inlined code; flang also that of a
-        declaration. Returns all frames if no taskwait is near.
+        gcc gives a taskwait the line of the code before it, even of inlined code. flang may also give it the
+        line of a declaration. Returns all frames if no taskwait is near.
         """
         for k, frame in enumerate(frames):
             lines = self._sources.lines(frame.file, self._recorded_ns)
@@ -207,7 +207,7 @@ class ModuleFile:
         return 0
 
     def _at_directive(self, frames: Sequence[Frame]) -> Sequence[Frame]:
-        """Returns the frames without those of code that is inlined at the end of a construct.
+        """Leaves out the frames of code that is inlined at the end of a construct.
 
         A barrier of gcc inherits the line of the code before it. The innermost frame that remains is at or
         after an OpenMP directive. Returns all frames if the source shows no directive.

@@ -126,28 +126,20 @@ class Resolver:
 
     def critical_name(self, definition: Definition) -> str | None:
         """Returns the name of a critical construct; empty if it has none, None if unknown."""
-        module, offset = definition.module, definition.offset
-        if not self._knows(module) or offset <= 0:
-            return None
-        self._note(module)
-        return self._answer(
+        return self._about(
+            definition,
             self.answers.criticals,
-            (module, offset),
+            None,
             lambda module, offset: self._file_of(module).critical_name(offset),
-            self._is_own,
         )
 
     def task_bytes(self, definition: Definition) -> int:
         """Returns the size of the data that the creation of a task copies; 0 if unknown."""
-        module, offset = definition.module, definition.offset
-        if not self._knows(module) or offset <= 0:
-            return 0
-        self._note(module)
-        return self._answer(
+        return self._about(
+            definition,
             self.answers.task_bytes,
-            (module, offset),
+            0,
             lambda module, offset: self._file_of(module).task_bytes(offset),
-            self._is_own,
         )
 
     def locate_code(self, module: int, address: int) -> tuple[Location, ...]:
@@ -196,15 +188,12 @@ class Resolver:
         )
 
     def blocking_calls(self, definition: Definition) -> tuple[BlockingCall, ...]:
-        """Returns the calls in a construct that may put a thread to sleep: those of the likeliest kind."""
-        module, offset = definition.module, definition.offset
-        if not self._knows(module) or offset <= 0:
-            return ()
-        return self._answer(
+        """Returns the calls in a construct that may put a thread to sleep, all of the likeliest kind."""
+        return self._about(
+            definition,
             self.answers.blocking,
-            (module, offset),
+            (),
             lambda module, offset: self._file_of(module).blocking_calls(offset),
-            self._is_own,
         )
 
     def creates_tasks_by_libgomp(self) -> bool:
@@ -212,6 +201,20 @@ class Resolver:
         return any(self._creates_tasks_by_libgomp(number) for number in range(len(self._modules)))
 
     # ------------------------------------------------------------ answers
+
+    def _about(
+        self,
+        definition: Definition,
+        table: dict[Address, Value],
+        unknown: Value,
+        ask: Callable[[int, int], Value],
+    ) -> Value:
+        """Returns the answer about the code of a construct, from the module itself."""
+        module, offset = definition.module, definition.offset
+        if not self._knows(module) or offset <= 0:
+            return unknown
+        self._note(module)
+        return self._answer(table, (module, offset), ask, self._is_own)
 
     def _answer(
         self,
