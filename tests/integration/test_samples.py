@@ -253,16 +253,19 @@ def test_a_thread_without_events_in_a_pause_has_no_samples_of_the_pause(
 ) -> None:
     # The clock of the samples has no pauses, and the thread notices the pause only after it. Its ring has
     # room for some 100 samples.
-    recorded = record("samples/paused.c", environment={"OMPASS_SAMPLE": "120"})
-    check_sound(recorded.run_dir)
     source = enumerate((SOURCES / "paused.c").read_text().splitlines(), 1)
     phases = {
         number: match[1] for number, line in source if (match := re.search(r"// (\w+) the pause$", line))
     }
-    sampled = dict.fromkeys(phases.values(), 0)
-    for line in report_of(recorded.run_dir)["samples"]["lines"]:
-        if line["line"] in phases and Path(line["file"]).name == "paused.c":
-            assert line["owner"] == "implicit"
-            sampled[phases[line["line"]]] += line["samples"]
-    assert min(sampled["before"], sampled["after"]) > 10, "the thread had no processor"
-    assert sampled["in"] <= 1
+    found: list[int] = []  # least number of samples before or after the pause
+    while not found or found[-1] <= 10:  # on a busy machine, the thread may get no processor
+        assert len(found) < 8, f"the thread had no processor: {found}"
+        recorded = record("samples/paused.c", environment={"OMPASS_SAMPLE": "120"})
+        check_sound(recorded.run_dir)
+        sampled = dict.fromkeys(phases.values(), 0)
+        for line in report_of(recorded.run_dir)["samples"]["lines"]:
+            if line["line"] in phases and Path(line["file"]).name == "paused.c":
+                assert line["owner"] == "implicit"
+                sampled[phases[line["line"]]] += line["samples"]
+        assert sampled["in"] <= 1
+        found.append(min(sampled["before"], sampled["after"]))
