@@ -14,6 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ext_programs import compile_with_ext, ext_library
@@ -80,6 +81,25 @@ def test_held_tasks_are_recorded_correctly(
     )
     assert len(run_directories(recorded.run_dir.parent)) == program.n_processes
     check_recorded(recorded.run_dir, recorded.process.stdout, program)
+
+
+def test_the_creation_of_a_task_that_is_cancelled_at_once_keeps_its_time(
+    default_toolchain: Toolchain, libompass: Path, run_recorded: RunRecorded
+) -> None:
+    recorded = run_recorded(
+        compile_with_ext("ext/cancelled_at_once.c", default_toolchain),
+        default_toolchain,
+        mode="trace",
+        threads=2,
+        environment={**SCHEDULED, "OMP_CANCELLATION": "true"},
+    )
+    names = [name.removesuffix("_short") for name, _ in _core.event_kinds()]
+    events = _core.read_events(str(recorded.run_dir))
+    is_end = np.isin(events.kind, [number for number, name in enumerate(names) if name == "create_span"])
+    # A creation whose task was cancelled in it: the cancellation lies between the creation and its end.
+    assert (is_end[1:] & (events.kind[:-1] == names.index("discard"))).any()
+    created_ns = sum(row.create_ns for row in _core.replay_trace(str(recorded.run_dir)).constructs)
+    assert created_ns == pytest.approx(int(events.value[is_end].sum()), rel=1e-3)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])

@@ -321,7 +321,7 @@ private:
         kinds(format::kCpu, format::kDependence, format::kDependsOn, format::kDomain, format::kPlaced,
               format::kPreempted, format::kBlocked, format::kWorkBegin, format::kWorkEnd, format::kSystemUse);
     static constexpr Kinds kAfterCreation =
-        kInBetween | kinds(format::kCreate, format::kCreateSpan, format::kCreateSpanLong);
+        kInBetween | kinds(format::kCreate, format::kCreateSpan, format::kCreateSpanLong, format::kDiscard);
     static constexpr Kinds kAfterSpan =
         kInBetween | kinds(format::kInlineOps, format::kInlineBegin, format::kInlineBeginTimed);
 
