@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Divides taskloops into chunks and creates their tasks, because the runtime would queue the chunks itself.
+#include <algorithm>
 #include <cstring>
 
 #include "runtime/libomp_abi.h"
@@ -65,6 +66,8 @@ private:
     const size_t bytes_;
 };
 
+uint64_t n_created(const Worker &worker) { return worker.n_created.load(std::memory_order_relaxed); }
+
 // Runs chunks on this thread, all in the block of `chunk`, as long as the scheduler prefers that to queueing.
 void run_here(Worker &worker, const Task &pattern, Task &chunk, Chunks &chunks) {
     const Privates privates(pattern);
@@ -72,24 +75,25 @@ void run_here(Worker &worker, const Task &pattern, Task &chunk, Chunks &chunks) 
     bool may_continue = true;
     uint32_t n_runs = 0;
     while (may_continue && chunks.are_left() && n_runs < UINT32_MAX) {
-        const uint32_t most = is_alone ? UINT32_MAX - n_runs : kPaceBatch;
-        const uint64_t n_before = worker.n_created.load(std::memory_order_relaxed);
+        const uint32_t most = is_alone ? UINT32_MAX - n_runs : std::max(worker.pace.batch, kPaceBatch);
+        const uint64_t n_before = n_created(worker);
         uint32_t n = 0;
         {
             PlainExecution execution(worker, chunk);
             do {
-                if (n_runs + n > 0) privates.copy_to(chunk);
+                privates.copy_to(chunk);
                 chunks.begin(chunk.block);
                 chunk.child_domain = kNoDomain;
                 chunk.has_short_children = false;
                 execution.run();
                 n++;
-                may_continue = is_free(chunk);
+                // Tests few fields if the chunk created no tasks.
+                may_continue = n_created(worker) == n_before ? !(chunk.flags || chunk.proxy) : is_free(chunk);
             } while (may_continue && n < most && chunks.are_left());
         }
         n_runs += n;
-        if (is_alone || n < kPaceBatch) continue;
-        note_runs(worker, pattern.code, n, worker.n_created.load(std::memory_order_relaxed) - n_before);
+        if (is_alone || n < most) continue;
+        note_runs(worker, pattern.code, n, n_created(worker) - n_before);
         may_continue = may_continue && worker.current->has_short_children;
     }
     end_repeated(worker, chunk, n_runs);

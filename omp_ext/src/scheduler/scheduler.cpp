@@ -405,9 +405,9 @@ void release_successors(Worker *worker, Team &team, Task &task) {
     add(worker.n_created, 1);
 }
 
-// Runs a new plain task in a team of one. Neither its parent nor its group counts it, because it is complete before
-// they can wait for it.
-[[gnu::always_inline]] static inline void run_alone(Worker &worker, Task &task) {
+// Runs a new plain task at its creation. Neither its parent nor its group counts it, because it is complete before they
+// can wait for it.
+[[gnu::always_inline]] static inline void run_plain(Worker &worker, Task &task) {
     PlainExecution(worker, task).run();
     add(worker.n_created, 1);
     add(worker.n_done, 1);
@@ -417,16 +417,28 @@ void release_successors(Worker *worker, Team &team, Task &task) {
         end_light(worker, task, clean_up_plain(worker, task));
 }
 
+// Runs a new plain task, and measures it. Returns false if the task should not run at its creation.
+[[gnu::noinline]] static bool run_short(Worker &worker, Task &task) {
+    if (!runs_at_creation(worker, task) || !belongs_to_deque(worker, task) || suspends_waits(worker)) return false;
+    const void *code = task.code;
+    const uint64_t n_before = worker.n_created.load(std::memory_order_relaxed);
+    run_plain(worker, task);
+    note_run(worker, code, worker.n_created.load(std::memory_order_relaxed) - n_before - 1);
+    return true;
+}
+
 bool run_reused(Worker &worker, Task &task) {
     worker.reused = nullptr;
-    if (!is_alone(worker) || !is_plain(worker, task) || stack_is_half_used()) return false;
-    run_alone(worker, task);
+    if (!is_plain(worker, task) || stack_is_half_used()) return false;
+    if (!is_alone(worker)) return worker.current->has_short_children && run_short(worker, task);
+    run_plain(worker, task);
     return true;
 }
 
 [[gnu::always_inline]] static inline void count_and_queue(Worker &worker, Task &task) {
     const bool alone = is_alone(worker);
-    if (alone && task.is_repeated && !observer && run_reused(worker, task)) return;
+    if ((alone || worker.current->has_short_children) && task.is_repeated && !observer && run_reused(worker, task))
+        return;
     count_created(worker, task);
     if (alone)
         run_on_top(worker, task);

@@ -40,8 +40,8 @@ inline void run_on_top(Worker &worker, Task &task) {
     run(worker, task);
 }
 
-// Reuse of tasks. A team of one runs tasks at their creation, so one Task serves all tasks of a loop: almost all fields
-// of the next task are the same. take_spare() returns the last task that has ended, as a new child of the current task;
+// Reuse of tasks. Where tasks run at their creation, in a team of one or because they are short (throttle.h), one Task
+// serves all tasks of a loop: almost all fields of the next task are the same. take_spare() returns the last task that has ended, as a new child of the current task;
 // null if that task had another construct or parent. When the program submits the block worker.reused, run_reused()
 // runs the task. It returns false if the task needs hold() or submit(): an affinity clause may have given it a domain,
 // or the program did not submit the reused task, so the block has another task now.

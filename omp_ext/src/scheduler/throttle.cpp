@@ -20,6 +20,7 @@ constexpr int64_t kMostDequeLimit = 4096;
 constexpr int64_t kRecentTasks = 4096; // tasks whose mean decides if a batch took long
 constexpr int64_t kMostRecentNs = 2'000'000; // maximum counted time of a batch: one very long task is soon forgotten
 constexpr uint32_t kSteadyBatches = 64; // batches of short tasks in a row after which no long ones are expected
+constexpr uint32_t kSteadyPaceBatch = 64; // tasks between two clock readings after that
 constexpr int64_t kShortNs = 100; // longest mean time of a short task, including its creation
 // The same for tasks with dependences. Running them at once saves more, because they need not wait for each other.
 constexpr int64_t kShortWaitingNs = 300;
@@ -30,10 +31,6 @@ constexpr uint32_t kSamplesPerHint = 4; // short samples in a row after which th
 constexpr uint32_t kMostHintsToSkip = 1023;
 constexpr uint32_t kMostWaiting = 1024; // incomplete children beyond which their creator runs some
 constexpr int64_t kLongestDrainNs = 200'000; // longest time that drain() searches while other threads run tasks
-
-uint64_t set_of(const void *code) {
-    return uint64_t{1} << (reinterpret_cast<uintptr_t>(code) * 0x9E3779B97F4A7C15u >> 58);
-}
 
 uint32_t n_incomplete_children(const Task &task) {
     return n_children_to_wait_for(task, task.n_done_elsewhere.load(std::memory_order_acquire));
@@ -163,15 +160,17 @@ void note_runs(Worker &worker, const void *code, uint32_t n_tasks, uint64_t n_de
     pace.n_tasks += n_tasks;
     if (pace.n_tasks < pace.batch) return;
     const int64_t now = now_ns();
+    uint32_t n_next = kPaceBatch;
     pace.short_constructs = pace.constructs;
     if (pace.n_descendants == 0 && are_short(worker, now - pace.start_ns)) {
         if (++pace.n_short_batches == kSteadyBatches) expect_short_tasks(worker);
+        if (pace.n_short_batches >= kSteadyBatches) n_next = kSteadyPaceBatch;
         parent.has_short_children = true;
     } else {
         if (parent.has_short_children) expect_long_tasks(worker);
         parent.has_short_children = false;
     }
-    begin_batch(worker, now, kPaceBatch);
+    begin_batch(worker, now, n_next);
 }
 
 void run_found(Worker &worker, Task &task) {
