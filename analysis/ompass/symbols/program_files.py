@@ -7,7 +7,6 @@ Owns the choice of a location from frames: the innermost source line, the innerm
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, wraps
@@ -20,20 +19,14 @@ from ompass.symbols.blocking_calls import BlockingCalls
 from ompass.symbols.call_arguments import Bodies, Offloads, critical_name, task_bytes
 from ompass.symbols.debug_places import DEBUG_ROOTS
 from ompass.symbols.debugfiles import find_debug_file
+from ompass.symbols.directives import Directives
 from ompass.symbols.instructions import Instructions
-from ompass.symbols.location import BlockingCall, Location, SourceFiles
+from ompass.symbols.location import BlockingCall, Location
 from ompass.symbols.lookup import Frame, Lookup, split_dwarf_of
 from ompass.symbols.names import readable_name
 from ompass.symbols.unwinder import FrameTable, Rules
 
 _Answer = TypeVar("_Answer")
-
-_LINES_OF_CONSTRUCT = 10
-"""Lines from a directive to the end of its construct; in longer constructs, inlined code keeps its frames."""
-_DIRECTIVE = re.compile(r"\s*(#\s*pragma\s+omp\b|!\$omp\s+(?!end))", re.IGNORECASE)
-_TASKWAIT = re.compile(r"GOMP_taskwait|__kmpc_omp_taskwait")
-_BETWEEN = re.compile(r"\s*(\{?|#\s*(if|el|endif).*|//.*|!(?!\$).*|.*\\)\s*")
-"""Lines between a directive and the first statement: braces, conditions, comments, continued directives."""
 
 
 def _remembered(ask: Callable[[ModuleFile, int], _Answer]) -> Callable[[ModuleFile, int], _Answer]:
@@ -59,8 +52,7 @@ class ModuleFile:
         roots = DEBUG_ROOTS if debug_roots is None else debug_roots
         self.found = find_debug_file(module, recorded_ns, roots)
         self._module = module
-        self._recorded_ns = recorded_ns
-        self._sources = SourceFiles()
+        self._directives = Directives(recorded_ns)
         self._instructions: Instructions | None = None
         self.answers: dict[tuple[str, int], Any] = {}  # by question and address
 
@@ -165,58 +157,25 @@ class ModuleFile:
         frames = self.lookup.of_call(offset - 1)
         if not frames or not self._bodies:
             return frames
-        if _TASKWAIT.fullmatch(self._bodies.called(offset)):
-            return self._at_taskwait(frames if frames[0].line else self.lookup.of_sample(offset - 1))
+        called = self._bodies.called(offset)
         body = self._bodies.body_of(offset) or self._bodies.body_of_task(offset)
         found = self.lookup.of_body(body) if body else ()
         if not found or not found[-1].line:
-            return self._at_directive(frames) if self._bodies.called(offset).startswith("GOMP_") else frames
+            lined = frames if frames[0].line else self.lookup.of_sample(offset - 1)
+            near = self._directives.of_call(lined, called)
+            return frames if near is lined else near
         own = readable_name(found[-1].symbol)
         k = next((k for k, frame in enumerate(frames) if readable_name(frame.symbol) == own), None)
         if k is None:
             return frames
         file, line = found[-1].file, found[-1].line
-        directive = self._directive_before(file, line)
+        directive = self._directives.before(file, line, called)
         if not directive:  # flang's body may begin with lines of declarations
-            behind = (self._directive_before(file, each) for each in self.lookup.lines_of_body(body))
+            behind = (self._directives.before(file, each, called) for each in self.lookup.lines_of_body(body))
             directive = next(filter(None, behind), 0)
-        return (replace(found[-1], line=directive or line), *frames[k + 1 :])
-
-    def _at_taskwait(self, frames: Sequence[Frame]) -> Sequence[Frame]:
-        """Returns the frames from the first one on that is before a taskwait, with the line of this taskwait.
-
-        gcc gives a taskwait the line of the code before it, even of inlined code. flang may also give it the
-        line of a declaration. Returns all frames if no taskwait is near.
-        """
-        for k, frame in enumerate(frames):
-            lines = self._sources.lines(frame.file, self._recorded_ns)
-            end = min(frame.line + _LINES_OF_CONSTRUCT, len(lines) + 1) if frame.line else 0
-            for line in range(frame.line, end):
-                if _DIRECTIVE.match(lines[line - 1]) and "taskwait" in lines[line - 1].lower():
-                    return (replace(frame, line=line), *frames[k + 1 :])
-        return frames
-
-    def _directive_before(self, file: str, statement: int) -> int:
-        """Returns the line of the directive that a statement follows, or contains; 0 if there is none."""
-        lines = self._sources.lines(file, self._recorded_ns)
-        for line in range(min(statement, len(lines)), max(statement - _LINES_OF_CONSTRUCT, 0), -1):
-            if _DIRECTIVE.match(lines[line - 1]):
-                return line
-            if line < statement and not _BETWEEN.fullmatch(lines[line - 1]):
-                break
-        return 0
-
-    def _at_directive(self, frames: Sequence[Frame]) -> Sequence[Frame]:
-        """Leaves out the frames of code that is inlined at the end of a construct.
-
-        A barrier of gcc inherits the line of the code before it. The innermost frame that remains is at or
-        after an OpenMP directive. Returns all frames if the source shows no directive.
-        """
-        for k, frame in enumerate(frames if len(frames) > 1 else ()):
-            lines = self._sources.lines(frame.file, self._recorded_ns) if frame.line else ()
-            if any(map(_DIRECTIVE.match, lines[max(frame.line - _LINES_OF_CONSTRUCT, 0) : frame.line])):
-                return frames[k:]
-        return frames
+        near = (replace(found[-1], line=directive or line), *frames[k + 1 :])
+        # gcc's bodies begin after the directive.
+        return near if directive or called.startswith("GOMP_") else self._directives.of_call(near, called)
 
     @_remembered
     def location_of_call(self, offset: int) -> Location:
