@@ -12,6 +12,7 @@ program at one of its cut-offs, in its class `test`, repeated until it takes hal
     tests/benchmarks/ext_cost.py                         # all cases, table
     tests/benchmarks/ext_cost.py --rounds 15 --json F    # more rounds; also writes all figures to F
     tests/benchmarks/ext_cost.py --only fib --threads 2
+    tests/benchmarks/ext_cost.py --defaults small --threads 1 2 4  # default cut-offs, about 15 minutes
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ def placed_cases(library: Path) -> Iterator[Case]:
 
 def program_cases() -> Iterator[Case]:
     """Yields every task program at every cut-off, without the fine cases."""
-    for path in sorted((BUILD / "bots").glob("*-tasks")):
+    for path in task_programs():
         output = subprocess.run([path, "--describe"], capture_output=True, text=True, check=True).stdout
         facts = json.loads(output)
         for cutoff in facts["cutoffs"]:
@@ -124,6 +125,20 @@ def program_cases() -> Iterator[Case]:
             command = (str(path), "--cutoff", cutoff, "--class", "test", "--json")
             ways = (Way("stock", STOCK), Way("one domain", ONE_DOMAIN, 1.03), Way("dormant", DORMANT, 1.005))
             yield Case(f"{facts['program']} {cutoff}", command, 2, ways)
+
+
+def default_cases(size: str, threads: Iterable[int]) -> Iterator[Case]:
+    """Yields every task program at its default cut-off, of this class, for each number of threads."""
+    for path in [*task_programs(), BUILD / "bots" / "sparselu-for", BUILD / "bots" / "lu-depend"]:
+        for n in threads:
+            command = (str(path), "--class", size, "--json")
+            ways = (Way("stock", STOCK), Way("one domain", ONE_DOMAIN, 1.02))
+            yield Case(f"{path.name.removesuffix('-tasks')} {size}", command, n, ways)
+
+
+def task_programs() -> list[Path]:
+    """Returns the task versions of all benchmark programs."""
+    return sorted((BUILD / "bots").glob("*-tasks"))
 
 
 def time_run(case: Case, way: Way, library: Path, *more: str) -> float:
@@ -181,7 +196,12 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=7, help="rounds that count (default 7)")
     parser.add_argument("--only", default="", help="cases whose name contains this")
-    parser.add_argument("--threads", type=int, nargs="+", default=[2, 4, 8], help="for the fine tasks")
+    parser.add_argument(
+        "--threads", type=int, nargs="+", default=[2, 4, 8], help="for the fine tasks and --defaults"
+    )
+    parser.add_argument(
+        "--defaults", metavar="CLASS", help="instead, all programs of this class at their default cut-offs"
+    )
     parser.add_argument("--library", type=Path, default=BUILD / "lib" / "libomp_ext.so")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
     arguments = parser.parse_args()
@@ -191,7 +211,11 @@ def main() -> None:
         parser.error("nothing is built: ./run build")
     library = arguments.library.resolve()
     rows = []
-    for case in itertools.chain(fine_cases(arguments.threads), placed_cases(library), program_cases()):
+    if arguments.defaults:
+        cases = default_cases(arguments.defaults, arguments.threads)
+    else:
+        cases = itertools.chain(fine_cases(arguments.threads), placed_cases(library), program_cases())
+    for case in cases:
         if arguments.only not in case.name:
             continue
         for row in measure(case, arguments.rounds, library):

@@ -22,6 +22,8 @@ int64_t now_ns() {
 namespace {
 
 constexpr int64_t kLongestLoanNs = 20'000;
+// The same if all threads of the team have begun the region and none searches. They may create tasks, too.
+constexpr int64_t kLongestLoanToAllNs = 1'000;
 constexpr int64_t kShortSleepNs = 200'000;
 constexpr int64_t kLongestSpinNs = 320'000;
 
@@ -138,10 +140,13 @@ void lend_processor(Worker &worker) {
     const int64_t n_tasks = worker.deque.size_hint();
     const int64_t start_ns = now_ns();
     const Team &team = *worker.team;
-    while (worker.deque.size_hint() == n_tasks &&
-           (has_no_helper(team) || team.n_searching.load(std::memory_order_relaxed) > 0) &&
-           now_ns() - start_ns < kLongestLoanNs)
-        sched_yield();
+    const auto longest_ns = [&] {
+        if (team.n_searching.load(std::memory_order_relaxed) > 0) return kLongestLoanNs;
+        if (!has_no_helper(team)) return int64_t{0};
+        const uint64_t n_joined = team.n_joined.load(std::memory_order_relaxed);
+        return n_joined % static_cast<uint64_t>(team.n_workers) ? kLongestLoanNs : kLongestLoanToAllNs;
+    };
+    while (worker.deque.size_hint() == n_tasks && now_ns() - start_ns < longest_ns()) sched_yield();
 }
 
 } // namespace omp_ext

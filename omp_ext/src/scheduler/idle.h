@@ -37,8 +37,9 @@ public:
             retract();
     }
 
-    // True in the first searches of a wait and after a sleep; false in the last search before a sleep.
-    bool is_fresh() const { return n_rounds_ < kPauses; }
+    // True in the first searches of a wait and after a sleep; false in the last search before a sleep. Where threads
+    // share processors, the owner of a deque gets more time.
+    bool is_fresh() const { return n_rounds_ < (worker_.team->n_surplus > 0 ? kPauses : kFreshRounds); }
 
     // Time of the first search without result, or 0 after a task was found.
     int64_t since_ns() const { return since_ns_; }
@@ -54,6 +55,7 @@ private:
     unsigned n_rounds_ = 0;
     int64_t sleep_ns_ = kFirstSleepNs;
 
+    static constexpr unsigned kFreshRounds = 2; // searches that count as the first ones
     static constexpr unsigned kPauses = 8; // short pauses before yielding the processor
     static constexpr int64_t kFirstSleepNs = 1'000'000;
     static constexpr int64_t kLongestSleepNs = 32'000'000;
@@ -95,7 +97,8 @@ inline void enqueue(Team &team, Task &task, bool at_front) {
 }
 
 // Lets threads that search for tasks use the caller's processor, until one of them takes a task from the caller's deque,
-// or for 20 us.
+// or for 20 us. If all threads have begun the region and none searches, ends
+// after 1 us.
 void lend_processor(Worker &worker);
 
 } // namespace omp_ext
