@@ -40,7 +40,9 @@ from ompass.symbols.lookup import FLANG_BODY
 
 FIRST, THIRD, FOURTH, SIXTH = 7, 2, 1, 9  # registers of these arguments: rdi, rdx, rcx, r9
 _NEAR: Final = 64  # bytes before a call that contain its arguments
+_FAR: Final = 256  # the same, if there is no other call between
 _MOST_CODE: Final = 1 << 20  # largest function to search
+_CALL: Final = 0xE8  # the first of the five bytes of an x86-64 call
 
 
 def passed_address(path: Path, offset: int, register: int) -> int:
@@ -61,15 +63,17 @@ def _in_register(code: bytes, start: int, register: int) -> int:
 
     The last instructions load the address, or copy it from another register, which may be loaded anywhere.
     """
+    # Other calls overwrite the register. A byte that only looks like a call does no harm.
+    begin = max(len(code) - _FAR, min(code.rfind(_CALL, 0, -5) + 1, len(code) - _NEAR), 0)
     taken = list(_addresses(code, start))
     place, target = max(((p, t) for p, r, t in taken if r == register), default=(0, 0))
-    for k in range(max(len(code) - _NEAR, 0), len(code) - 2):
+    for k in range(begin, len(code) - 2):
         prefix, operation, registers = code[k : k + 3]
         if prefix & 0xF8 == 0x48 and operation == 0x89 and registers >= 0xC0:  # mov of 64 bits
             source = registers >> 3 & 7 | (prefix & 4) << 1
             if registers & 7 | (prefix & 1) << 3 == register and k >= place:
                 place, target = k, max(((p, t) for p, r, t in taken if r == source), default=(0, 0))[1]
-    return target if place >= len(code) - _NEAR else 0
+    return target if place >= begin else 0
 
 
 def _addresses(code: bytes, start: int) -> Iterator[tuple[int, int, int]]:
@@ -109,9 +113,6 @@ def critical_name(path: Path, offset: int) -> str | None:
         return None
     names = {found[1] for name in locks.values() if (found := _CRITICAL_NAME.fullmatch(name))}
     return names.pop() if len(names) == 1 else None
-
-
-_CALL: Final = 0xE8  # the first of the five bytes of an x86-64 call
 
 
 def _stub_of(call: bytes, offset: int) -> int:
