@@ -164,12 +164,12 @@ class ModuleFile:
             lined = frames if frames[0].line else self.lookup.of_sample(offset - 1)
             near = self._directives.of_call(lined, called)
             return frames if near is lined else near
-        own = readable_name(found[-1].symbol)
-        k = next((k for k, frame in enumerate(frames) if readable_name(frame.symbol) == own), None)
-        if k is None:
-            return frames
         file, line = found[-1].file, found[-1].line
         directive = self._directives.before(file, line, called)
+        own = readable_name(found[-1].symbol)
+        k = next((k for k, frame in enumerate(frames) if readable_name(frame.symbol) == own), None)
+        if k is None:  # gfortran writes no frame of the inlined procedure
+            return (replace(found[-1], line=directive), *frames) if directive else frames
         if not directive:  # flang's body may begin with lines of declarations
             behind = (self._directives.before(file, each, called) for each in self.lookup.lines_of_body(body))
             directive = next(filter(None, behind), 0)
