@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the libraries and native tests with one change in the C++ sources, and runs the tests of that part.
 
-Runs the native tests first, then test programs with the changed library, on the newest toolchains only.
+Runs the native tests first, then test files in Python, with the changed libraries and the package with the
+changed core. Programs run on the newest toolchains only.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import nanobind
+
 from mutants.changes import Change
-from mutants.python_tests import FAILED, digest
+from mutants.python_tests import FAILED, digest, fresh_copy
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 BUILD_S: Final = 900
@@ -38,27 +41,43 @@ class Part:
     folder: str
     targets: tuple[str, ...]
     native: tuple[str, ...]
-    programs: tuple[str, ...]  # files of tests/integration
+    files: tuple[str, ...]  # of tests, in Python
 
 
 PARTS: Final = (
     Part(
         "analysis/core/events",
-        ("ompass-native-tests",),
+        ("ompass-native-tests", "_core", "ompass"),
         _OF_RECORDINGS,
-        (),
+        (
+            "unit/test_golden_traces.py",
+            "unit/test_inner_trace.py",
+            "unit/test_one_walker.py",
+            "integration/test_task_kinds.py",
+        ),
     ),
     Part(
         "ompt_tool/src/accounting",
         ("ompass-native-tests", "ompass"),
         _OF_RECORDINGS,
-        ("test_waits_and_loops.py", "test_known_answers.py"),
+        (
+            "integration/test_waits_and_loops.py",
+            "integration/test_known_answers.py",
+            "integration/test_task_kinds.py",
+            "integration/test_detached_tasks.py",
+            "integration/test_unreported_waits.py",
+        ),
     ),
     Part(
         "omp_ext/src/scheduler",
         ("omp-ext-native-tests", "omp_ext", "omp_ext_injected"),
         ("build/release/bin/omp-ext-native-tests", "--gtest_fail_fast"),
-        ("test_ext_api.py", "test_ext_constructs.py"),
+        (
+            "integration/test_ext_api.py",
+            "integration/test_ext_constructs.py",
+            "integration/test_ext_strict_programs.py",
+            "integration/test_ext_seen_by_tools.py",
+        ),
     ),
 )
 
@@ -68,6 +87,7 @@ class CppTests:
 
     def __init__(self, folder: Path) -> None:
         self._source = folder / "source"
+        self._package = folder / "package"
 
     def prepare(self, jobs: int, changes: Collection[Change]) -> None:
         """Copies and builds the sources. Raises SystemExit if a test fails without a change."""
@@ -81,7 +101,9 @@ class CppTests:
             if not target.exists() or target.read_bytes() != content:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, target)
-        options = ["-DOMPASS_BUILD_BOTS=OFF", "-DOMPASS_BUILD_TESTS=ON"]
+        fresh_copy(self._package)
+        options = ["-DOMPASS_BUILD_BOTS=OFF", "-DOMPASS_BUILD_TESTS=ON", "-DOMPASS_BUILD_PYTHON=ON"]
+        options += [f"-DPython_EXECUTABLE={sys.executable}", f"-Dnanobind_DIR={nanobind.cmake_dir()}"]
         subprocess.run(["cmake", "--preset", "release", *options], cwd=self._source, check=True)
         for part in {_part_of(change) for change in changes}:
             result, by = self._test(part)
@@ -91,7 +113,7 @@ class CppTests:
     def digest(self) -> str:
         """Returns a digest of the tests. If it differs, the campaign judges survivors again."""
         native = sorted((ROOT / "tests" / "native").iterdir())
-        return digest(*native, *(ROOT / "tests" / "integration" / name for p in PARTS for name in p.programs))
+        return digest(*native, *(ROOT / "tests" / name for part in PARTS for name in part.files))
 
     def judge(self, change: Change, job: int) -> tuple[str, str]:
         """Returns noticed, survived, timeout or not built, and the test that failed."""
@@ -110,17 +132,20 @@ class CppTests:
         if built != "survived":
             return ("not built" if built == "noticed" else built), ""
         result = _run(part.native, os.environ, self._source, LIMIT_S)
-        if result[0] != "survived" or not part.programs:
+        if result[0] != "survived":
             return result
+        for core in (self._source / "build" / "release").rglob("_core*.so"):
+            shutil.copy2(core, self._package / "ompass" / core.name)
         library = self._source / "build" / "release" / "lib"
         environment = os.environ | {
             "OMPASS_LIBRARY": str(library / "libompass.so"),
             "OMP_EXT_LIBRARY": str(library / "libomp_ext.so"),
+            "PYTHONPATH": str(self._package),
         }
         command = [sys.executable, "-m", "pytest", "-q", "-x", "--tb=no", "-p", "no:cacheprovider"]
-        command += ["-m", "not slow", "-k", _OTHER_TOOLCHAINS]
-        for name in part.programs:
-            result = _run([*command, f"tests/integration/{name}"], environment, ROOT, LIMIT_S)
+        command += ["--reruns", "1", "-m", "not slow", "-k", _OTHER_TOOLCHAINS]
+        for name in part.files:
+            result = _run([*command, f"tests/{name}"], environment, ROOT, LIMIT_S)
             if result[0] != "survived":
                 break
         return result

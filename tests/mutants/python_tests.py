@@ -58,7 +58,7 @@ class PythonTests:
         """Copies the package for each job, and brings the map of tests up to date."""
         del changes
         for job in range(jobs):
-            _fresh_copy(self._folder / str(job))
+            fresh_copy(self._folder / str(job))
         known = json.loads(self._map.read_text(encoding="utf-8")) if self._map.exists() else {}
         tests = [file for file in sorted(UNIT.glob("test_*.py")) if file.name not in OF_CORE]
         files = {str(file.relative_to(ROOT)): digest(file) for file in tests}
@@ -135,7 +135,7 @@ class PythonTests:
         return ("noticed" if done.returncode else "survived"), failed[1] if failed else ""
 
     def _instrumented_package(self) -> Path:
-        package = _fresh_copy(self._folder / "instrumented")
+        package = fresh_copy(self._folder / "instrumented")
         for file in package.rglob("*.py"):
             name = str(file.relative_to(package))
             file.write_text(entered.instrumented(name, file.read_text(encoding="utf-8")), encoding="utf-8")
@@ -154,7 +154,7 @@ class PythonTests:
         return {test: entry for part in parts for test, entry in part.items()}
 
 
-def _fresh_copy(path: Path) -> Path:
+def fresh_copy(path: Path) -> Path:
     """Returns a new copy of the installed package, in a folder."""
     shutil.rmtree(path, ignore_errors=True)
     shutil.copytree(Path(ompass.__file__).parent, path / "ompass")
