@@ -10,6 +10,8 @@ OWN: Final = ""
 RUNTIME: Final = "OpenMP runtime"
 MPI: Final = "MPI"
 MEMORY: Final = "malloc"
+MUTEX: Final = "mutex"
+"""The group of functions that take and release locks of the C library."""
 IO: Final = "input and output"
 TOOL: Final = "Ompass"
 

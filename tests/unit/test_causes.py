@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from made_runs import MS
-from ompass.sampled import ATOMIC, COMPUTE, FIXED, IO, MEMORY, MEMORY_USE, OWN, RUNTIME, WAITING
+from ompass.sampled import ATOMIC, COMPUTE, FIXED, IO, MEMORY, MEMORY_USE, MUTEX, OWN, RUNTIME, WAITING
 from ompass.scaling.causes import CAUSES, Causes, Runs, Spot, WorkParts, divide
 
 HZ = 1000
@@ -69,6 +69,7 @@ def both(
         (OWN, MEMORY_USE, (100,), (400, 400), "false_sharing"),  # more than bandwidth can explain
         (OWN, COMPUTE, (100,), (400, 400), "memory_bound"),  # slower without memory accesses: the remainder
         (MEMORY, "", (100,), (300, 300), "allocator"),
+        (MUTEX, "", (100,), (300, 300), "mutex"),
         (RUNTIME, "", (), (300, 300), "runtime"),
         (IO, "", (100,), (300, 300), "library"),
     ],

@@ -18,7 +18,7 @@ from made_findings import (
 )
 from made_runs import MS, construct, definition, loop, made_run, region, team, wait
 from ompass.model import Run
-from ompass.sampled import ATOMIC, MEMORY, OWN, RUNTIME, SLEEP, WAITING
+from ompass.sampled import ATOMIC, MEMORY, MUTEX, OWN, RUNTIME, SLEEP, WAITING
 from ompass.samples.metrics import BlockingPlace, Line, LocatedSample
 
 DEPENDENCE = 62  # flags of a wait for dependences
@@ -34,6 +34,7 @@ def working() -> Run:
         ("busy_waiting", WAITING, OWN, 11, 9),
         ("atomic_contention", ATOMIC, OWN, 21, 19),
         ("allocator", "", MEMORY, 21, 19),
+        ("mutex", "", MUTEX, 21, 19),
     ],
 )
 def test_samples_of_work_name_its_cause(
@@ -79,15 +80,17 @@ def test_samples_of_libraries_divide_system_time_among_its_causes() -> None:
         samples = (computing, *calls)
         return [f.kind for f in findings(run, samples=samples) if f.severity == "problem"]
 
-    yields, reads, allocations = (
+    yields, reads, allocations, locks = (
         sampled(behaviour, library, 1)[0]
-        for behaviour, library in [(WAITING, "libc"), ("", "libc"), ("", MEMORY)]
+        for behaviour, library in [(WAITING, "libc"), ("", "libc"), ("", MEMORY), ("", MUTEX)]
     )
     assert kinds() == kinds(reads) == ["system_calls"]
     assert the(run, "system_calls", samples=(computing, reads)).line is not None
     assert kinds(yields) == ["busy_waiting"]
     assert sorted(kinds(yields, reads)) == ["busy_waiting", "system_calls"]
     assert kinds(allocations) == []
+    assert kinds(replace(locks, weight=11)) == ["mutex"]
+    assert the(run, "mutex", samples=(computing, replace(locks, weight=40))).cost_ns > 40 * 2 * MS
     assert the(run, "busy_waiting", samples=(computing, yields)).line is not None
 
 

@@ -21,7 +21,7 @@ from ompass.errors import DamagedRunError
 from ompass.model import STATES
 from ompass.readers.run import STACK_WORD, Sample, find_problems, open_run, read_samples
 from ompass.reports.model import Table, plain
-from ompass.sampled import IO, MEMORY, MPI, OWN, RUNTIME, TOOL
+from ompass.sampled import IO, MEMORY, MPI, MUTEX, OWN, RUNTIME, TOOL
 from ompass.samples.content import SampleContent, with_callers
 from ompass.samples.exports import folded_stacks, parse_pprof, pprof_profile, speedscope_profile
 from ompass.samples.metrics import (
@@ -244,6 +244,11 @@ def test_tables_of_this_machine_are_read() -> None:
         ("/lib/x86_64-linux-gnu/libc.so.6", "malloc", MEMORY),
         ("/lib/x86_64-linux-gnu/libc.so.6", "_int_free_merge_chunk", MEMORY),
         ("/lib/libstdc++.so.6", "operator new(unsigned long)", MEMORY),
+        ("/lib/x86_64-linux-gnu/libc.so.6", "pthread_mutex_lock", MUTEX),
+        ("/lib/x86_64-linux-gnu/libc.so.6", "lll_mutex_unlock_optimized", MUTEX),
+        ("/lib/x86_64-linux-gnu/libc.so.6", "__GI___lll_lock_wake", MUTEX),
+        ("/lib/x86_64-linux-gnu/libc.so.6", "__lll_lock_wait_private", "libc"),
+        ("/lib/x86_64-linux-gnu/libc.so.6", "pthread_cond_wait", "libc"),
         ("/lib/x86_64-linux-gnu/libc.so.6", "__libc_write", IO),
         ("/lib/x86_64-linux-gnu/libc.so.6", "memcpy", "libc"),
         ("/lib/x86_64-linux-gnu/libm.so.6", "sin", "libm"),

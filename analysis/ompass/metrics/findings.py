@@ -97,6 +97,15 @@ KINDS: Final = (
         even_if_busy=True,
     ),
     Kind(
+        "mutex",
+        "mutex",
+        "Threads take a lock too often",
+        sample_findings.mutexes,
+        "give each thread data of its own and combine them at the end, take the lock once for many items, or "
+        "use several locks, each for a part of the data",
+        even_if_busy=True,
+    ),
+    Kind(
         "system_calls",
         "work",
         "System calls take time",

@@ -261,6 +261,9 @@ WAITING_SHARE: Final = 0.10
 ATOMIC_SHARE: Final = 0.20
 """Atomic updates without contention take less than this part of the time of most programs."""
 
+MUTEX_SHARE: Final = 0.20
+"""The same for calls that take and release locks of the C library."""
+
 ALLOCATOR_SHARE: Final = 0.20
 """The same for the memory allocator."""
 

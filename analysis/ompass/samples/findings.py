@@ -13,7 +13,7 @@ from typing import Final
 from ompass.metrics import thresholds
 from ompass.metrics.facts import Evidence, Facts, evidence
 from ompass.model import share
-from ompass.sampled import ATOMIC, MEMORY, OWN, RUNTIME, WAITING
+from ompass.sampled import ATOMIC, MEMORY, MUTEX, OWN, RUNTIME, WAITING
 from ompass.samples.metrics import WORKING, Line, LocatedSample
 from ompass.units import count, duration, percent, plural
 
@@ -124,12 +124,24 @@ def system_calls(facts: Facts) -> Iterator[Evidence]:
     yield from _judged(facts, part, lost_ns, thresholds.SYSTEM_CALLS_SHARE, where, least_samples=0)
 
 
+def mutexes(facts: Facts) -> Iterator[Evidence]:
+    """Yields locks of the C library whose calls take much of the work."""
+    if facts.n_threads < 2:
+        return
+    part = _part(facts, lambda sample: sample.library == MUTEX)
+    calls_ns = facts.system_calls_ns
+    user_ns = part.share * max(facts.processor.work_running_ns - calls_ns, 0.0)
+    lost_ns = user_ns + calls_ns * _share_of_calls(facts, lambda sample: sample.library == MUTEX)
+    where = "taking and releasing locks of the C library, such as a mutex"
+    yield from _judged(facts, part, lost_ns, thresholds.MUTEX_SHARE, where)
+
+
 def _waits(sample: LocatedSample) -> bool:
     return sample.behaviour == WAITING and sample.library != OWN
 
 
 def _has_own_finding(sample: LocatedSample) -> bool:
-    return _waits(sample) or sample.library == MEMORY
+    return _waits(sample) or sample.library in (MEMORY, MUTEX)
 
 
 def _is_call(sample: LocatedSample) -> bool:

@@ -18,10 +18,10 @@ from statistics import fmean
 from typing import Final
 
 from ompass.model import share
-from ompass.sampled import ATOMIC, COMPUTE, FIXED, MEMORY, MEMORY_USE, OWN, RUNTIME, WAITING
+from ompass.sampled import ATOMIC, COMPUTE, FIXED, MEMORY, MEMORY_USE, MUTEX, OWN, RUNTIME, WAITING
 
 CAUSES: Final = (
-    "blocked", "preempted", "page_faults", "system_calls", "allocator", "runtime", "library",
+    "blocked", "preempted", "page_faults", "system_calls", "allocator", "mutex", "runtime", "library",
     "replicated_work", "busy_waiting", "atomic_contention", "false_sharing", "memory_bound",
 )  # fmt: skip
 """All causes, in the order in which they are subtracted."""
@@ -187,7 +187,11 @@ def divide(
     parts = [_clock(kind, at_p, at_one, f"{kind}_ns") for kind in ("blocked", "preempted")]
     parts.append(_clock(_kernel_cause(at_p, at_one), at_p, at_one, "kernel_ns"))
     parts = _with_calls_that_sleep(parts, inflation_ns)
-    if _allocator_sleeps(found):
+    if _grows_most("mutex", found):
+        # Taking a lock from another thread is a system call, even if the thread does not sleep.
+        found["mutex"].ns += sum(part.ns for part in parts if part.kind == "system_calls")
+        parts = [part for part in parts if part.kind != "system_calls"]
+    if _grows_most("allocator", found):
         # The allocator's lock makes threads sleep in the kernel, where there are no samples.
         for part in (p for p in parts if p.kind in ("blocked", "system_calls")):
             found["allocator"].ns += part.ns
@@ -244,10 +248,10 @@ def _is_repeated(threads: int, at_p: Sequence[WorkParts], at_one: Sequence[WorkP
     return abs(grown_ns - (ns - one_ns)) <= 0.25 * (ns - one_ns)
 
 
-def _allocator_sleeps(found: Mapping[str, _Part]) -> bool:
-    """True if the allocator causes at least half of the growth that samples show."""
-    allocator_ns = found["allocator"].ns - found["allocator"].half_ns if "allocator" in found else 0.0
-    return allocator_ns > 0 and found["allocator"].ns >= 0.5 * sum(max(p.ns, 0.0) for p in found.values())
+def _grows_most(kind: str, found: Mapping[str, _Part]) -> bool:
+    """True if this cause accounts for at least half of the growth that samples show."""
+    least_ns = found[kind].ns - found[kind].half_ns if kind in found else 0.0
+    return least_ns > 0 and found[kind].ns >= 0.5 * sum(max(p.ns, 0.0) for p in found.values())
 
 
 def _with_calls_that_sleep(parts: list[Cause], inflation_ns: float) -> list[Cause]:
@@ -349,6 +353,8 @@ class _Spots:
             return "busy_waiting"
         if spot.library == MEMORY:
             return "allocator"
+        if spot.library == MUTEX:
+            return "mutex"
         if spot.library == RUNTIME:
             return "runtime"
         if behaviour == ATOMIC and spot.library == OWN:

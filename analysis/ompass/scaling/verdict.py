@@ -86,7 +86,7 @@ class Verdict:
 _AS_FINDINGS = {
     kind.name: kind
     for kind in reversed(KINDS)  # if two kinds have one name, the first in KINDS remains
-    if kind.name in ("blocked", "page_faults", "allocator", "busy_waiting", "atomic_contention")
+    if kind.name in ("blocked", "page_faults", "allocator", "mutex", "busy_waiting", "atomic_contention")
 }
 """Causes that single runs show, too; these kinds of findings give the title and cure."""
 
@@ -345,6 +345,7 @@ WORDS: Final = {
     "page_faults": "page faults",
     "system_calls": "system calls",
     "allocator": "memory allocator",
+    "mutex": "locks of the C library",
     "runtime": "OpenMP runtime",
     "library": "a library",
     "replicated_work": "more work",
@@ -366,6 +367,7 @@ _REASONS: Final = {
     "page_faults": "is spent in the kernel on page faults",
     "system_calls": "is spent in the kernel on system calls",
     "allocator": "is spent in the memory allocator",
+    "mutex": "is spent taking and releasing locks of the C library, such as a mutex",
     "runtime": "is spent in the OpenMP runtime, for example to get the next chunk of a loop",
     "library": "is spent in a library",
     "replicated_work": "is spent on work that one thread alone would do once",

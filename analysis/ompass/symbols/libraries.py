@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from ompass.runtime_names import runtime_kind
-from ompass.sampled import IO, MEMORY, MPI, OWN, RUNTIME, TOOL
+from ompass.sampled import IO, MEMORY, MPI, MUTEX, OWN, RUNTIME, TOOL
 
 # By file name. Transports and launchers that only MPI calls (UCX, libfabric, PMI), and libompass_mpi,
 # which forwards MPI calls, count as MPI.
@@ -38,6 +38,8 @@ _FUNCTIONS: Final = (
             r"|operator (new|delete)(\[\])?(\(.*\))?|arena_get\w*"
         ),
     ),
+    # The C library's own locks, such as those of malloc, end with _private.
+    (MUTEX, re.compile(r"\w*(pthread_(mutex|rwlock)_|lll_(mutex_)?(un|try)?lock)\w*(?<!_private)")),
     (
         IO,
         re.compile(
