@@ -35,7 +35,7 @@ from ompass.metrics.breakdown import Scope
 from ompass.model import OUTSIDE, STATES, Run, StateTimes
 from ompass.page.assemble import RunPart, html_report
 from ompass.reports.content import ReportContent, collect, same_place
-from ompass.reports.model import Table, csv_report, plain
+from ompass.reports.model import Table, csv_report, plain, sentence
 from ompass.reports.run import CSV_TABLES, run_report
 from ompass.reports.terminal import (
     TerminalConsole,
@@ -358,3 +358,18 @@ def test_bar_without_colours_is_readable_by_its_glyphs() -> None:
 def test_small_value_still_shows_in_a_bar() -> None:
     assert length_bar(1, 10**9, 40, "blue").plain != ""
     assert length_bar(0, 10, 40, "blue").plain == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("threads wait", "Threads wait."),
+        ("a.ompass: 1 thread log is missing", "a.ompass: 1 thread log is missing."),
+        ("omp_set_num_threads was called", "omp_set_num_threads was called."),
+        ("one-sided, the rest waits", "One-sided, the rest waits."),
+        ("3 of 4 waited", "3 of 4 waited."),
+        ("", ""),
+    ],
+)
+def test_a_sentence_begins_with_a_capital_letter_unless_with_a_name(text: str, expected: str) -> None:
+    assert sentence(text) == expected

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from enum import Enum, auto
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ompass.model import STATES
 from ompass.plain_text import csv_cell, visible
@@ -204,9 +205,17 @@ class Report:
     values: Mapping[str, Any] = dataclass_field(default_factory=dict)  # for programs; Table: list of rows
 
 
+_WORD: Final = re.compile(r"[a-z][a-z'-]*[,:]?(?= |$)")
+
+
 def sentence(text: str) -> str:
-    """Returns the words of a finding as a sentence; empty without words."""
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
+    """Returns the words of a finding as a sentence; empty without words.
+
+    A name at the begin, such as a file or a function, keeps its case.
+    """
+    if not text:
+        return ""
+    return f"{text[0].upper() if _WORD.match(text) else text[0]}{text[1:]}."
 
 
 def sentences(texts: Iterable[str]) -> tuple[str, ...]:

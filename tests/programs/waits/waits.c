@@ -58,13 +58,13 @@ int main(void) {
             until_started();
             come();
 #pragma omp taskwait // @taskwait
-#pragma omp taskgroup
+#pragma omp taskgroup // @taskgroup
             {
 #pragma omp task // @grouped
                 run_late(3);
                 until_started();
                 come();
-            } // @taskgroup
+            }
 #pragma omp task depend(out : data) // @before
             run_late(4);
 #pragma omp task depend(in : data) // @after
