@@ -128,12 +128,16 @@ def mutexes(facts: Facts) -> Iterator[Evidence]:
     """Yields locks of the C library whose calls take much of the work."""
     if facts.n_threads < 2:
         return
-    part = _part(facts, lambda sample: sample.library == MUTEX)
+    part = _part(facts, _takes_mutex)
     calls_ns = facts.system_calls_ns
     user_ns = part.share * max(facts.processor.work_running_ns - calls_ns, 0.0)
-    lost_ns = user_ns + calls_ns * _share_of_calls(facts, lambda sample: sample.library == MUTEX)
+    lost_ns = user_ns + calls_ns * _share_of_calls(facts, _takes_mutex)
     where = "taking and releasing locks of the C library, such as a mutex"
     yield from _judged(facts, part, lost_ns, thresholds.MUTEX_SHARE, where)
+
+
+def _takes_mutex(sample: LocatedSample) -> bool:
+    return sample.library == MUTEX
 
 
 def _waits(sample: LocatedSample) -> bool:
@@ -141,7 +145,7 @@ def _waits(sample: LocatedSample) -> bool:
 
 
 def _has_own_finding(sample: LocatedSample) -> bool:
-    return _waits(sample) or sample.library in (MEMORY, MUTEX)
+    return _waits(sample) or _takes_mutex(sample) or sample.library == MEMORY
 
 
 def _is_call(sample: LocatedSample) -> bool:

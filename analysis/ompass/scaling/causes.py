@@ -187,15 +187,10 @@ def divide(
     parts = [_clock(kind, at_p, at_one, f"{kind}_ns") for kind in ("blocked", "preempted")]
     parts.append(_clock(_kernel_cause(at_p, at_one), at_p, at_one, "kernel_ns"))
     parts = _with_calls_that_sleep(parts, inflation_ns)
-    if _grows_most("mutex", found):
-        # Taking a lock from another thread is a system call, even if the thread does not sleep.
-        found["mutex"].ns += sum(part.ns for part in parts if part.kind == "system_calls")
-        parts = [part for part in parts if part.kind != "system_calls"]
-    if _grows_most("allocator", found):
-        # The allocator's lock makes threads sleep in the kernel, where there are no samples.
-        for part in (p for p in parts if p.kind in ("blocked", "system_calls")):
-            found["allocator"].ns += part.ns
-        parts = [p for p in parts if p.kind not in ("blocked", "system_calls")]
+    for kind, in_kernel in _AT_LOCKS.items():
+        if _grows_most(kind, found):
+            found[kind].ns += sum(part.ns for part in parts if part.kind in in_kernel)
+            parts = [part for part in parts if part.kind not in in_kernel]
     parts += [
         Cause(kind, part.ns, part.ns - part.half_ns, part.ns + part.half_ns, "samples", _most(lines, kind))
         for kind, part in found.items()
@@ -246,6 +241,12 @@ def _is_repeated(threads: int, at_p: Sequence[WorkParts], at_one: Sequence[WorkP
     ):
         return False
     return abs(grown_ns - (ns - one_ns)) <= 0.25 * (ns - one_ns)
+
+
+_AT_LOCKS: Final = {"mutex": ("system_calls",), "allocator": ("blocked", "system_calls")}
+"""The time in the kernel, without samples, that belongs to a lock. Threads sleep at the lock of malloc.
+A mutex that threads take from each other calls the system, even if no thread sleeps. If threads sleep, it is
+held for long, which is another cause."""
 
 
 def _grows_most(kind: str, found: Mapping[str, _Part]) -> bool:

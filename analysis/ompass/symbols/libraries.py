@@ -38,7 +38,7 @@ _FUNCTIONS: Final = (
             r"|operator (new|delete)(\[\])?(\(.*\))?|arena_get\w*"
         ),
     ),
-    # The C library's own locks, such as those of malloc, end with _private.
+    # The C library's locks for its own use, in malloc for example, end with _private.
     (MUTEX, re.compile(r"\w*(pthread_(mutex|rwlock)_|lll_(mutex_)?(un|try)?lock)\w*(?<!_private)")),
     (
         IO,

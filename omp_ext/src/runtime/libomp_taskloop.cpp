@@ -66,8 +66,6 @@ private:
     const size_t bytes_;
 };
 
-uint64_t n_created(const Worker &worker) { return worker.n_created.load(std::memory_order_relaxed); }
-
 // Runs chunks on this thread, all in the block of `chunk`, as long as the scheduler prefers that to queueing.
 void run_here(Worker &worker, const Task &pattern, Task &chunk, Chunks &chunks) {
     const Privates privates(pattern);

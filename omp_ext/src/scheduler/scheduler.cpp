@@ -421,16 +421,16 @@ void release_successors(Worker *worker, Team &team, Task &task) {
 [[gnu::noinline]] static bool run_short(Worker &worker, Task &task) {
     if (!runs_at_creation(worker, task) || !belongs_to_deque(worker, task) || suspends_waits(worker)) return false;
     const void *code = task.code;
-    const uint64_t n_before = worker.n_created.load(std::memory_order_relaxed);
+    const uint64_t n_before = n_created(worker);
     run_plain(worker, task);
-    note_run(worker, code, worker.n_created.load(std::memory_order_relaxed) - n_before - 1);
+    note_runs(worker, code, 1, n_created(worker) - n_before - 1);
     return true;
 }
 
 bool run_reused(Worker &worker, Task &task) {
     worker.reused = nullptr;
     if (!is_plain(worker, task) || stack_is_half_used()) return false;
-    if (!is_alone(worker)) return worker.current->has_short_children && run_short(worker, task);
+    if (!is_alone(worker)) return run_short(worker, task);
     run_plain(worker, task);
     return true;
 }

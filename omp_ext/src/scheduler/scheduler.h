@@ -41,10 +41,11 @@ inline void run_on_top(Worker &worker, Task &task) {
 }
 
 // Reuse of tasks. Where tasks run at their creation, in a team of one or because they are short (throttle.h), one Task
-// serves all tasks of a loop: almost all fields of the next task are the same. take_spare() returns the last task that has ended, as a new child of the current task;
-// null if that task had another construct or parent. When the program submits the block worker.reused, run_reused()
-// runs the task. It returns false if the task needs hold() or submit(): an affinity clause may have given it a domain,
-// or the program did not submit the reused task, so the block has another task now.
+// serves all tasks of a loop: almost all fields of the next task are the same. take_spare() returns the last task that
+// has ended, as a new child of the current task; null if that task had another construct or parent. When the program
+// submits the block worker.reused, run_reused() runs the task. It returns false if the task needs hold() or submit():
+// it must be queued, an affinity clause may have given it a domain, or the program did not submit the reused task, so
+// the block has another task now.
 inline Task *take_spare(Worker &worker, const void *code, size_t block_bytes, size_t shared_bytes,
                         int32_t (*routine)(int32_t, void *)) {
     Task *task = worker.spare;

@@ -36,8 +36,6 @@ uint32_t n_incomplete_children(const Task &task) {
     return n_children_to_wait_for(task, task.n_done_elsewhere.load(std::memory_order_acquire));
 }
 
-uint64_t n_created(const Worker &worker) { return worker.n_created.load(std::memory_order_relaxed); }
-
 bool may_run_task(const Worker &worker) { return !suspends_waits(worker) || may_run_on_top(worker); }
 
 void begin_batch(Worker &worker, int64_t now, uint32_t n_tasks) {
@@ -148,17 +146,13 @@ void drain(Worker &worker, const Search &search) {
 
 } // namespace
 
-void note_runs(Worker &worker, const void *code, uint32_t n_tasks, uint64_t n_descendants) {
+void end_batch(Worker &worker) {
     Pace &pace = worker.pace;
     Task &parent = *worker.current;
     if (pace.parent != &parent) {
         parent.has_short_children = false;
         return begin_batch(worker, now_ns(), kPaceBatch);
     }
-    pace.constructs |= set_of(code);
-    pace.n_descendants += n_descendants;
-    pace.n_tasks += n_tasks;
-    if (pace.n_tasks < pace.batch) return;
     const int64_t now = now_ns();
     uint32_t n_next = kPaceBatch;
     pace.short_constructs = pace.constructs;

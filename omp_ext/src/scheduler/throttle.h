@@ -32,23 +32,24 @@ void run_found(Worker &worker, Task &task);
 // Runs a new child of the current task, and measures it.
 void run_now(Worker &worker, Task &task);
 
-// Notes tasks of one construct that the current task created and ran at once. `n_descendants`: tasks that they created.
-// Judges each batch of kPaceBatch tasks.
-void note_runs(Worker &worker, const void *code, uint32_t n_tasks, uint64_t n_descendants);
-
 // The construct of a task as a set with one element, for Pace::constructs.
 inline uint64_t set_of(const void *code) {
     return uint64_t{1} << (reinterpret_cast<uintptr_t>(code) * 0x9E3779B97F4A7C15u >> 58);
 }
 
-// Notes one such task.
-[[gnu::always_inline]] inline void note_run(Worker &worker, const void *code, uint64_t n_descendants) {
+inline uint64_t n_created(const Worker &worker) { return worker.n_created.load(std::memory_order_relaxed); }
+
+// Judges the batch, and begins the next one. If the batch had another parent, only begins one.
+void end_batch(Worker &worker);
+
+// Notes tasks of one construct that the current task created and ran at once. `n_descendants`: tasks that they created.
+[[gnu::always_inline]] inline void note_runs(Worker &worker, const void *code, uint32_t n_tasks,
+                                             uint64_t n_descendants) {
     Pace &pace = worker.pace;
-    if (pace.parent != worker.current || pace.n_tasks + 1 >= pace.batch)
-        return note_runs(worker, code, 1, n_descendants);
     pace.constructs |= set_of(code);
     pace.n_descendants += n_descendants;
-    pace.n_tasks++;
+    pace.n_tasks += n_tasks;
+    if (pace.n_tasks >= pace.batch || pace.parent != worker.current) end_batch(worker);
 }
 
 // True if a new child of the current task has no predecessors, because the table of dependences is empty or all
