@@ -567,6 +567,11 @@ class TaskProgram:
     own_ns: Final[int]  # work of implicit tasks outside of worksharing loops, sections and singles
     preempted_ns: Final[int]  # time in which threads were preempted; not part of work_ns
     longest_hold_ns: Final[int]  # work under the lock that tasks hold longest, in total
+    few_tasks_ns: Final[int]  # work of the longest task of each small group that an implicit task creates before it waits, in total; a group is small if it has at most two tasks per recorded thread, and no task in it creates tasks
+    def set_facts(self, system_ns: int, asks_for_threads: bool, locking_ns: int) -> None: """Sets the facts that the trace lacks: the attributes of these names."""
+    system_ns: Final[int]  # time in the kernel in regions; 0 if unknown
+    asks_for_threads: Final[bool]  # True if the program's files call functions that return numbers of threads or processors
+    locking_ns: Final[int]  # work of constructs, recorded on one thread, whose code takes locks of the C library
     loop_counts: Final[tuple[int, int]]  # (instances of worksharing loops that share_loops() divides, instances that it does not change)
     kept_loop_ns: Final[int]  # work in worksharing loops that share_loops() does not change
     equal_loop_ns: Final[int]  # work of teams of one in loops that share_loops() divides, as if all iterations were equally long
@@ -791,6 +796,9 @@ def blocking(program: TaskProgram) -> tuple[Blocking, ...]:
 
 def merge_waits(program: TaskProgram, construct: int) -> TaskProgram:
     """Removes all waits for tasks at the construct, except the last of each task."""
+
+def without_region_recording(program: TaskProgram, barrier_ns: int, fork_ns: int) -> TaskProgram:
+    """Returns the program without the time that recording adds to each barrier and to each implicit task."""
 
 def merge_barriers(program: TaskProgram, construct: int) -> TaskProgram:
     """Removes all barriers at the construct, except the last of each region."""

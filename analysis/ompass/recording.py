@@ -172,6 +172,7 @@ class Recording:
         predicted = simulate(
             self.path,
             machine=find_machine(machine),
+            fit=not machine,
             threads=threads,
             policies=policies,
             seed=seed,

@@ -24,6 +24,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import reduce
 from pathlib import Path
 from statistics import median
 
@@ -40,11 +41,13 @@ from ompass.simulation.reader import (  # noqa: E402
     SimulationOptions,
     TaskProgram,
     in_team,
+    locks,
     read_task_program,
     run_simulation,
+    without_lock,
 )
 from ompass.simulation.refusals import misfit, refusal  # noqa: E402
-from ompass.simulation.runs import predict  # noqa: E402
+from ompass.simulation.runs import fitted, predict, untraced_regions  # noqa: E402
 
 COMPILER = "clang-19"
 BOTS = (
@@ -143,9 +146,10 @@ def beyond_bounds(name: str, program: TaskProgram, machine: Machine) -> Iterator
     for n in MANY:
         predicted_ns = predict(program, machine, "libomp", n).wall_ns
         divided = in_team(program, n)
+        unlocked = reduce(lambda made, lock: without_lock(made, lock.lock), locks(divided), divided)
         least = {
             "work": divided.work_ns / n,
-            "chain": run_simulation(divided, "help-first", WIDEST, FREE).wall_ns,
+            "chain": run_simulation(unlocked, "help-first", WIDEST, FREE).wall_ns,
             "lock": divided.longest_hold_ns,
         }
         for bound, ns in least.items():
@@ -153,7 +157,7 @@ def beyond_bounds(name: str, program: TaskProgram, machine: Machine) -> Iterator
                 yield f"{name} on {n} threads: {predicted_ns} ns, but the {bound} takes {ns:.0f} ns"
 
 
-def measure(subject: Subject, machine: Machine, rounds: int, folder: Path, clock: Path) -> Result:
+def measure(subject: Subject, calibrated: Machine, rounds: int, folder: Path, clock: Path) -> Result:
     result = Result(subject.name)
     for k in range(rounds):
         with QUIET():
@@ -163,7 +167,8 @@ def measure(subject: Subject, machine: Machine, rounds: int, folder: Path, clock
         for recorded in (2, 1):
             path = folder / f"{subject.name}-{recorded}-{k}.ompass"
             program = read_task_program(path)
-            run = predict(program, machine, "libomp", 2, untraced=True)
+            machine = fitted(program, calibrated)[0]
+            run = predict(untraced_regions(program, machine), machine, "libomp", 2, untraced=True)
             result.predicted[recorded].append(run.wall_ns - run.serial_ns)
             unfit = misfit(program, predict(program, machine, "libomp", program.n_threads))
             if doubt := refusal(program, 2, run) or (unfit if recorded != 2 else None):

@@ -10,6 +10,7 @@ import pytest
 from ompass import _core
 from ompass.simulation.machine import read_machine
 from ompass.simulation.reader import read_task_program
+from ompass.simulation.refusals import refusal
 from ompass.simulation.runs import notes_on, predict
 from recorded_run import check_accounts_agree, check_sound
 from toolchains import CompileProgram, RunRecorded, Toolchain
@@ -91,3 +92,34 @@ def test_only_tasks_whose_if_clause_is_true_are_deferred(
     # Two threads run the two tasks of each wait at the same time; more threads find no more tasks.
     assert one - two > 5e6
     assert two - four < (one - two) / 4
+
+
+@pytest.mark.parametrize("asks", [False, True])
+def test_another_team_may_get_other_tasks_if_the_program_asks_for_its_size(
+    compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain, asks: bool
+) -> None:
+    program = compile_program("simulation/per_thread.c", flags=("-DASKS",) if asks else ())
+    recorded = run_recorded(program, default_toolchain, mode="trace", threads=1)
+    tasks = read_task_program(recorded.run_dir)
+    assert tasks.asks_for_threads == asks
+    assert tasks.few_tasks_ns == pytest.approx(20e6, rel=0.2)
+    doubt = refusal(tasks, 2, predict(tasks, read_machine(), "libomp", 2))
+    assert (doubt is not None and "asks for its number of threads" in doubt.reason) == asks
+
+
+@pytest.mark.parametrize("flags", [(), ("-DCURED",)])
+def test_one_thread_does_not_show_how_long_tasks_hold_a_mutex(
+    compile_program: CompileProgram,
+    run_recorded: RunRecorded,
+    default_toolchain: Toolchain,
+    flags: tuple[str, ...],
+) -> None:
+    program = compile_program("simulation/mutex.c", flags=flags)
+    doubts = {}
+    for threads in (1, 2):
+        recorded = run_recorded(program, default_toolchain, mode="trace", threads=threads)
+        tasks = read_task_program(recorded.run_dir)
+        doubts[threads] = refusal(tasks, 4, predict(tasks, read_machine(), "libomp", 4))
+    one, two = doubts[1], doubts[2]
+    assert two is None
+    assert (one is not None and "locks of the C library" in one.reason) == (not flags)

@@ -143,6 +143,19 @@ void unequal_region(Builder &build, const std::vector<std::vector<uint64_t>> &wo
     build.program.regions.back().construct = 1;
 }
 
+TEST(SimulatedOrder, TheCostOfRecordingRegionsIsRemovedFromTheirWork) {
+    Builder build;
+    unequal_region(build, {{100, 300, 100}, {300, 100, 300}});
+    const TaskProgram &program = build.finish();
+    EXPECT_EQ(without_region_recording(program, 0, 0).work_ns(), 1200u);
+    // Each thread's work before its three barriers, and at its begin.
+    EXPECT_EQ(without_region_recording(program, 10, 7).work_ns(), 1200u - 2 * (3 * 10 + 7));
+    EXPECT_EQ(time_of(without_region_recording(program, 10, 0), 2), 900u - 3 * 10);
+    // More than one interval has is removed from the next ones.
+    EXPECT_EQ(without_region_recording(program, 0, 150).work_ns(), 1200u - 2 * 150);
+    EXPECT_EQ(without_region_recording(program, 1000, 0).work_ns(), 0u);
+}
+
 TEST(SimulatedOrder, BarriersOfOnePlaceAreMerged) {
     Builder build;
     unequal_region(build, {{100, 300, 100}, {300, 100, 300}});

@@ -823,6 +823,32 @@ TEST(SharedLoops, WithLocksKeepTheirParts) {
     EXPECT_EQ(share_loops(build.program, 4).regions[0].implicit.size(), 2);
 }
 
+// Returns few_tasks_ns() if one implicit task creates groups of tasks with 100, 200, … ns of work.
+uint64_t few_tasks(const std::vector<uint32_t> &groups, OpKind wait, uint32_t n_children = 0) {
+    Builder build;
+    build.program.n_threads = 2;
+    const uint32_t creator = build.region(2)[0];
+    for (const uint32_t n : groups) {
+        for (uint32_t i = 1; i <= n; i++) {
+            const uint32_t task = build.create(creator);
+            build.work(task, 100 * uint64_t{i});
+            for (uint32_t k = 0; k < n_children; k++) build.work(build.create(task), 1000);
+        }
+        build.does(creator, wait);
+    }
+    return build.finish().few_tasks_ns();
+}
+
+TEST(FewTasks, CountTheLongestOfEachSmallGroup) {
+    for (const OpKind wait : {OpKind::kTaskwait, OpKind::kGroupEnd, OpKind::kBarrier}) {
+        EXPECT_EQ(few_tasks({3, 1}, wait), 400);
+        EXPECT_EQ(few_tasks({4}, wait), 400) << "two for each thread";
+        EXPECT_EQ(few_tasks({5, 2}, wait), 200) << "the first group is large";
+    }
+    EXPECT_EQ(few_tasks({2, 2}, OpKind::kAccess), 200) << "one group: no wait between its halves";
+    EXPECT_EQ(few_tasks({2, 2}, OpKind::kTaskwait, 1), 0) << "these tasks create tasks";
+}
+
 TEST(SharedLoops, OfASmallerTeamKeepTheirTeam) {
     Builder build;
     build.program.n_threads = 4; // another region has four threads

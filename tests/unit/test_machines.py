@@ -171,7 +171,7 @@ def test_costs_are_differences_of_measured_figures() -> None:
 def test_the_cost_of_tracing_is_the_increase_of_the_figures() -> None:
     deferred = {"task": 50.0, "creation": 20.0, "create": 95.0}
     serial = {"task": 27.0, "creation": 30.0, "create": 9.0}
-    traced = {**FIGURES, "create": 80.0, "run": 660.0, "pair": 230.0}
+    traced = {**FIGURES, "create": 80.0, "run": 660.0, "pair": 230.0, "barrier": 210.0, "region": 590.0}
     assert recording_from(FIGURES, traced, deferred, serial) == {
         "task": 50,
         "creation": 20,
@@ -181,9 +181,11 @@ def test_the_cost_of_tracing_is_the_increase_of_the_figures() -> None:
         "traced_create": 95,
         "serial_task": 27,
         "serial_creation": 30,
+        "barrier": 70,
+        "fork": 140,  # 210 more in total, 70 of them for the barrier
     }
     none = recording_from(FIGURES, FIGURES, deferred, serial)
-    assert (none["schedule"], none["wait"]) == (0, 0)
+    assert [none[name] for name in ("schedule", "wait", "barrier", "fork")] == [0, 0, 0, 0]
 
 
 def test_a_measured_file_names_runtime_and_costs() -> None:
@@ -209,9 +211,10 @@ def options_of(
 ) -> SimulationOptions:
     recording = Recording(
         task=40, creation=17, schedule=28, wait=9, create=47, traced_create=95, serial_task=27,
-        serial_creation=30,
+        serial_creation=30, barrier=60, fork=300,
     )  # fmt: skip
-    machine = Machine("m", costs={"dequeue": ((1, 70.0), (8, 90.0))}, recording=recording, clock_ratio=2.0)
+    costs = {"dequeue": ((1, 70.0), (8, 90.0)), "barrier": ((1, 100.0), (8, 160.0)), "fork": ((1, 290.0),)}
+    machine = Machine("m", costs=costs, recording=recording, clock_ratio=2.0)
     program = read_task_program(write_trace(folder / f"{threads}-{untraced}.ompass", Schedule(fib(3), 2)))
     runs.predict(program, machine, "libomp", threads, untraced=untraced)
     return seen[-1]
@@ -228,6 +231,7 @@ def test_a_prediction_of_a_traced_run_has_the_costs_of_tracing(
     assert cost(two, "dequeue") == ((1, 98.0), (8, 118.0))
     assert cost(two, "steal") == ((1, 28.0),)
     assert cost(two, "wait") == ((1, 9.0),)
+    assert cost(two, "barrier") == ((1, 100.0), (8, 160.0))
     assert cost(two, "create") is None, "as recorded"
     # In a team of one, tracing a task takes a different time than in other teams.
     assert two.serialised == (27 - 40, 30 - 17, 95)
@@ -243,7 +247,22 @@ def test_a_prediction_without_tracing_subtracts_its_costs(
 ) -> None:
     two = options_of(tmp_path, predicted, 2, untraced=True)
     assert cost(two, "dequeue") == ((1, 70.0), (8, 90.0))
+    assert cost(two, "barrier") == ((1, 100.0), (8, 160.0)), "untraced_regions() subtracts their cost"
     assert cost(two, "create") is None, "creations take their recorded time, less the cost of tracing"
     assert two.untraced_create == (48, 47)
     assert two.serialised == (27, 30, 47)
     assert (two.untraced_task_ns, two.untraced_creation_ns, two.as_recorded) == (40, 17, False)
+
+
+@pytest.mark.parametrize(
+    ("threads", "barrier", "removed"), [(2, 60.0, 4 * 60 + 2 * 300), (1, 60.0, 0), (2, 1e-9, 0)]
+)
+def test_the_cost_of_recording_regions_is_removed_if_it_counts(
+    tmp_path: Path, threads: int, barrier: float, removed: int
+) -> None:
+    trace = write_trace(tmp_path / "t.ompass", Schedule(fib(3), threads))
+    program = read_task_program(trace)
+    machine = Machine("m", recording=Recording(barrier=barrier, fork=300.0 if barrier > 1 else 0.0))
+    cleaned = runs.untraced_regions(program, machine)
+    assert (cleaned is program) == (not removed)
+    assert program.work_ns - cleaned.work_ns in range(bool(removed), removed + 1)

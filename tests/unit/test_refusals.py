@@ -14,10 +14,13 @@ MS = 1_000_000
 LACKS_NO_FACT = {
     "n_unknown_dependences": 0, "own_ns": 0, "kept_loop_ns": 0, "equal_loop_ns": 0, "blocked_ns": 0,
     "n_dependent_alone": 0, "sections_ns": 0, "detached_ns": 0, "n_detached": 9, "other_regions_ns": 0,
+    "few_tasks_ns": 0, "asks_for_threads": True, "system_ns": 0, "locking_ns": 0,
 }  # fmt: skip
 
 
-def refused(threads: int = 2, recorded: int = 1, wall_ns: int = 500 * MS, **figures: int) -> Doubt | None:
+def refused(
+    threads: int = 2, recorded: int = 1, wall_ns: int = 500 * MS, **figures: int | bool
+) -> Doubt | None:
     """Returns the refusal of a prediction for a program with one second of work and these figures."""
     program: Any = SimpleNamespace(n_threads=recorded, work_ns=1000 * MS, **{**LACKS_NO_FACT, **figures})
     run: Any = SimpleNamespace(wall_ns=wall_ns)
@@ -39,6 +42,9 @@ def test_a_trace_that_lacks_no_fact_is_predicted() -> None:
         ("detached_ns", 99 * MS, 101 * MS, "9 detached tasks"),
         ("blocked_ns", 49 * MS, 51 * MS, "does not show what ended these waits"),
         ("n_dependent_alone", 49_000, 51_000, "depend clauses"),
+        ("few_tasks_ns", 99 * MS, 101 * MS, "asks for its number of threads"),
+        ("locking_ns", 99 * MS, 101 * MS, "locks of the C library"),
+        ("system_ns", 99 * MS, 101 * MS, "in the operating system's kernel"),
     ],
 )
 def test_a_prediction_is_refused_if_too_much_of_it_is_in_doubt(
@@ -50,6 +56,16 @@ def test_a_prediction_is_refused_if_too_much_of_it_is_in_doubt(
     doubt = refused(**much)
     assert doubt is not None and word in doubt.reason and "record" in doubt.cure
     assert refused(threads=1, **much) is None, "the recorded number of threads is always predicted"
+
+
+def test_a_time_of_few_ticks_in_the_kernel_is_no_reason() -> None:
+    assert refused(wall_ns=100 * MS, system_ns=50 * MS) is not None
+    assert refused(wall_ns=100 * MS, system_ns=49 * MS) is None
+
+
+def test_few_tasks_are_no_reason_if_the_program_does_not_ask_for_threads() -> None:
+    assert refused(few_tasks_ns=500 * MS) is not None
+    assert refused(few_tasks_ns=500 * MS, asks_for_threads=False) is None
 
 
 @pytest.mark.parametrize("threads", [1, 2])

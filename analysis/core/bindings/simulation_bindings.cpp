@@ -389,6 +389,24 @@ void bind_program(nb::module_ &m) {
         .def_ro("preempted_ns", &TaskProgram::preempted_ns, "time in which threads were preempted; not part of work_ns")
         .def_prop_ro("longest_hold_ns", &TaskProgram::longest_hold_ns,
                      "work under the lock that tasks hold longest, in total")
+        .def_prop_ro("few_tasks_ns", &TaskProgram::few_tasks_ns,
+                     "work of the longest task of each small group that an implicit task creates before it waits, in "
+                     "total; a group is small if it has at most two tasks per recorded thread, and no task in it "
+                     "creates tasks")
+        .def(
+            "set_facts",
+            [](TaskProgram &program, uint64_t system_ns, bool asks_for_threads, uint64_t locking_ns) {
+                program.system_ns = system_ns;
+                program.asks_for_threads = asks_for_threads;
+                program.locking_ns = locking_ns;
+            },
+            nb::arg("system_ns"), nb::arg("asks_for_threads"), nb::arg("locking_ns"),
+            "Sets the facts that the trace lacks: the attributes of these names.")
+        .def_ro("system_ns", &TaskProgram::system_ns, "time in the kernel in regions; 0 if unknown")
+        .def_ro("asks_for_threads", &TaskProgram::asks_for_threads,
+                "True if the program's files call functions that return numbers of threads or processors")
+        .def_ro("locking_ns", &TaskProgram::locking_ns,
+                "work of constructs, recorded on one thread, whose code takes locks of the C library")
         .def_prop_ro(
             "loop_counts",
             [](const TaskProgram &program) {
@@ -507,6 +525,14 @@ void bind_order(nb::module_ &m) {
                        "Returns the recorded waits at each construct that the simulation repeats unchanged.");
     bind_change(m, "merge_waits", &merge_waits,
                 "Removes all waits for tasks at the construct, except the last of each task.");
+    m.def(
+        "without_region_recording",
+        [](const TaskProgram &program, uint32_t barrier_ns, uint32_t fork_ns) -> ProgramPointer {
+            const nb::gil_scoped_release release;
+            return std::make_shared<TaskProgram>(without_region_recording(program, barrier_ns, fork_ns));
+        },
+        nb::arg("program"), nb::arg("barrier_ns"), nb::arg("fork_ns"),
+        "Returns the program without the time that recording adds to each barrier and to each implicit task.");
     bind_change(m, "merge_barriers", &merge_barriers,
                 "Removes all barriers at the construct, except the last of each region.");
     bind_change(m, "merge_regions", &merge_regions,

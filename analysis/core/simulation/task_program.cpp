@@ -26,6 +26,38 @@ uint64_t TaskProgram::longest_hold_ns() const {
     return of_lock.empty() ? 0 : *std::ranges::max_element(of_lock);
 }
 
+uint64_t TaskProgram::few_tasks_ns() const {
+    struct Group {
+        uint32_t n_tasks = 0;
+        bool has_creators = false;
+        uint64_t longest_ns = 0;
+    };
+    const auto add = [this](Group &group, const ProgramTask &task) {
+        group.n_tasks++;
+        uint64_t ns = 0;
+        for (uint32_t op = task.first_op; operations[op].kind() != OpKind::kEnd; op++) {
+            if (operations[op].is_work()) ns += operations[op].value();
+            if (operations[op].kind() == OpKind::kCreate) group.has_creators = true;
+        }
+        group.longest_ns = std::max(group.longest_ns, ns);
+    };
+    uint64_t sum = 0;
+    for (const ProgramTask &task : tasks) {
+        if (!(task.flags & ProgramTask::kImplicit)) continue;
+        Group group;
+        for (uint32_t op = task.first_op;; op++) {
+            const Operation operation = operations[op];
+            if (operation.kind() == OpKind::kCreate) add(group, tasks[operation.task()]);
+            const bool is_end = operation.kind() == OpKind::kEnd;
+            if (!is_end && !operation.is_wait() && operation.kind() != OpKind::kBarrier) continue;
+            if (!group.has_creators && group.n_tasks <= 2 * n_threads) sum += group.longest_ns;
+            group = {};
+            if (is_end) break;
+        }
+    }
+    return sum;
+}
+
 std::string check_program(const TaskProgram &program) {
     const size_t n_tasks = program.tasks.size(), n_ops = program.operations.size();
     if (n_tasks == 0 || n_ops == 0) return "it has no tasks";

@@ -161,9 +161,16 @@ struct TaskProgram {
     uint64_t sections_ns = 0; // work in sections, which keep their recorded threads
     uint64_t detached_ns = 0; // sum of value() of all kDetached
     uint64_t preempted_ns = 0; // time off the processor because of preemption, left out of the work
+    // Facts that the trace lacks, from other files of the run and of the program:
+    uint64_t system_ns = 0; // time in the kernel in regions, mostly part of the work; 0 if unknown
+    bool asks_for_threads = false; // the program's files call functions that return numbers of threads or processors
+    uint64_t locking_ns = 0; // work of constructs, recorded on one thread, whose code takes locks of the C library
 
     uint64_t work_ns() const;
     uint64_t longest_hold_ns() const; // work under the lock that tasks hold longest, in total
+    // Work of the longest task of each small group, in total. An implicit task creates a group until it waits; a group
+    // is small if it has at most two tasks per recorded thread, and none of them creates tasks.
+    uint64_t few_tasks_ns() const;
 };
 
 // Reads a whole trace. Fails on a damaged trace, with file and byte, and on a run without a trace.

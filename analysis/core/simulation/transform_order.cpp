@@ -146,6 +146,20 @@ std::vector<LockShape> locks_of(const TaskProgram &program) {
 
 // ---------------------------------------------------------------- barriers and regions
 
+TaskProgram without_region_recording(const TaskProgram &program, uint32_t barrier_ns, uint32_t fork_ns) {
+    return rewritten(program, [&](TaskProgram &, uint32_t task, Operations &operations) {
+        if (!(program.tasks[task].flags & ProgramTask::kImplicit)) return;
+        uint64_t added_ns = fork_ns + barrier_ns; // remains to be removed
+        for (Operation &one : operations) {
+            if (one.kind() == OpKind::kBarrier) added_ns += barrier_ns;
+            if (one.kind() != OpKind::kWork) continue;
+            const uint64_t removed = std::min(added_ns, one.value());
+            added_ns -= removed;
+            one = Operation::of(OpKind::kWork, one.value() - removed, one.construct());
+        }
+    });
+}
+
 TaskProgram merge_barriers(const TaskProgram &program, uint16_t barrier) {
     return rewritten(program, [&](TaskProgram &, uint32_t, Operations &operations) {
         keep_last(operations,

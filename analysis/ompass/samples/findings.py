@@ -237,9 +237,12 @@ _GETS_CHUNK: Final = re.compile("dispatch|GOMP_(loop|sections)")  # in libomp, a
 
 
 def _may_get_chunk(sample: LocatedSample) -> bool:
-    """True if a sample of a region is in a runtime function that hands out chunks, or that has no name."""
-    called = (call.function for call in takewhile(lambda call: call.library != OWN, sample.calls))
-    names = [name for name in called if name]
+    """True if a sample of a region is in a runtime function that hands out chunks, or that has no name.
+
+    Or in a function that the runtime calls: libomp formats a text for each chunk.
+    """
+    called = takewhile(lambda call: call.library != OWN, sample.calls)
+    names = [call.function for call in called if call.library == RUNTIME and call.function]
     of_runtime = sample.library == RUNTIME and sample.owner.kind == "implicit"
     return of_runtime and (not names or any(map(_GETS_CHUNK.search, names)))
 

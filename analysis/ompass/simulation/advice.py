@@ -26,7 +26,15 @@ from ompass.simulation.reader import (
     with_earlier_work,
 )
 from ompass.simulation.refusals import Doubt
-from ompass.simulation.runs import DeclaredData, notes_on, predict
+from ompass.simulation.runs import (
+    DeclaredData,
+    fitted,
+    note_on_fit,
+    notes_on,
+    predict,
+    recorded_policy,
+    untraced_regions,
+)
 from ompass.simulation.trial import (
     LEAST_GAIN,
     Candidate,
@@ -38,7 +46,6 @@ from ompass.simulation.trial import (
 )
 from ompass.simulation.unmodelled import (
     doubt_of,
-    fitted,
     hides_lock_passing,
     sampled_chunk_costs,
     without_atomics,
@@ -52,7 +59,7 @@ FASTER = 2.0  # speed-up of a construct in the causal profile
 _LEAST_SHARE = 0.005  # least part of the work: smaller constructs are ignored
 _MOST_OF_LARGE = 6  # constructs of a large program in the causal profile: those with the most work
 _CHECKED = 12  # the best changes, for which a range of gains is computed
-_CLOSE = 0.005  # gains that differ by less are close: see ranked()
+_CLOSE = 0.01  # gains that differ by less are close: see ranked()
 # Changes that come last, whatever they gain: no released runtime replays graphs, and more threads leave the
 # program as it is.
 _LAST = ("taskgraph", "threads")
@@ -121,6 +128,8 @@ def advise(
     if run.earlier_cpu_ns:
         program = with_earlier_work(program, run.earlier_cpu_ns)
     machine, factor = fitted(program, machine)
+    as_recorded = predict(program, machine, recorded_policy(program), program.n_threads)
+    program = untraced_regions(program, machine)
     trial = Trial(program, machine, threads, DeclaredData.of(path, program))
     trial.hides_passing = hides_lock_passing(run, program, trial.base)
     found: list[Candidate] = []
@@ -128,10 +137,8 @@ def advise(
         progress(candidate[0].kind)
         found.append(candidate)
     notes = notes_on(program, [trial.base], other_team=True, trace_end=run.trace_end)
-    if factor != 1.0:
-        slower = f"{factor:.1f} times as long as on the {machine.name}"
-        notes += (f"In this run, operations of the runtime took {slower}. The simulation uses these costs.",)
-    doubt = doubt_of(run, trial, predict(program, machine, trial.policy, program.n_threads))
+    notes += note_on_fit(machine, factor)
+    doubt = doubt_of(run, trial, as_recorded)
     if not trial.base.levels:  # memory is not modelled
         notes += tuple(on_more_threads(change) for change, _ in found if change.kind == "threads")
         found = [one for one in found if one[0].kind != "threads"]

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ompass.errors import CannotRecordError
@@ -21,7 +21,7 @@ from ompass.simulation.reader import read_task_program, run_simulation, task_sha
 _SOURCE = Path(__file__).parent / "calibrate.c"
 _COMPILERS = ("clang", *(f"clang-{version}" for version in range(22, 13, -1)))
 _LIMIT_S = 300
-_TRACES = 8  # traces of each kind; the smallest cost counts
+_ROUNDS = 8  # measurements of each kind; the smallest figure counts
 
 
 def find_compiler() -> str:
@@ -46,13 +46,8 @@ def calibrate(compiler: str = "", threads: int = 0) -> dict[str, dict[str, float
     with tempfile.TemporaryDirectory(prefix="ompass-calibrate-") as folder:
         program = Path(folder) / "calibrate"
         _run([compiler or find_compiler(), "-O2", "-fopenmp", str(_SOURCE), "-o", str(program)], {})
-        measure = [str(program), str(max(threads, 2))]
-        plain = _figures(_run(measure, {}))
-        extended = _figures(
-            _run(measure, {"LD_PRELOAD": str(library_path(Component.EXT)), "OMP_EXT_SCHEDULE": "1"})
-        )
-        traced = _figures(_run([*_traced(Path(folder) / "costs.ompass"), *measure], {}))
-        deferred, serial = (_added_by_traces(program, n, Path(folder)) for n in (2, 1))
+        rounds = [_measured(program, max(threads, 2), Path(folder) / str(k)) for k in range(_ROUNDS)]
+    plain, extended, traced, deferred, serial = (_smallest(figures) for figures in zip(*rounds, strict=True))
     return {
         "libomp": costs_from(plain),
         "omp_ext": costs_from(extended),
@@ -67,7 +62,8 @@ def recording_from(
     serial: Mapping[str, float],
 ) -> dict[str, float]:
     """Returns the cost of tracing, from figures with and without it, and from traces in teams of 2 and 1."""
-    added = {name: max(0.0, traced[name] - plain[name]) for name in ("create", "run", "pair")}
+    figures = ("create", "run", "pair", "barrier", "region")
+    added = {name: max(0.0, traced[name] - plain[name]) for name in figures}
     return {
         "task": deferred["task"],
         "creation": deferred["creation"],
@@ -77,6 +73,8 @@ def recording_from(
         "traced_create": deferred["create"],
         "serial_task": serial["task"],
         "serial_creation": serial["creation"],
+        "barrier": added["barrier"],
+        "fork": max(0.0, added["region"] - added["barrier"]),
     }
 
 
@@ -84,14 +82,29 @@ def _traced(trace: Path) -> list[str]:
     return [sys.executable, "-m", "ompass", "run", "--mode", "trace", "--quiet", "-o", str(trace), "--"]
 
 
-def _added_by_traces(program: Path, threads: int, folder: Path) -> dict[str, float]:
-    """Returns the smallest cost per task over several traces of empty tasks on `threads` threads, in ns."""
-    found: list[dict[str, float]] = []
-    for k in range(_TRACES):
-        trace = folder / f"{threads}-{k}.ompass"
-        _run([*_traced(trace), str(program), str(threads), "traced"], {})
-        found.append(_added_by(trace))
-    return {part: min(one[part] for one in found) for part in found[0]}
+def _measured(program: Path, threads: int, folder: Path) -> tuple[dict[str, float], ...]:
+    """Returns figures of the program: plain, with the extension, traced; and costs in traces of 2 and 1."""
+    folder.mkdir()
+    measure = [str(program), str(threads)]
+    extension = {"LD_PRELOAD": str(library_path(Component.EXT)), "OMP_EXT_SCHEDULE": "1"}
+
+    def added(n: int) -> dict[str, float]:
+        trace = folder / f"{n}.ompass"
+        _run([*_traced(trace), str(program), str(n), "traced"], {})
+        return _added_by(trace)
+
+    return (
+        _figures(_run(measure, {})),
+        _figures(_run(measure, extension)),
+        _figures(_run([*_traced(folder / "costs.ompass"), *measure], {})),
+        added(2),
+        added(1),
+    )
+
+
+def _smallest(rounds: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Returns the smallest figure of all rounds: other programs, and slow processors, only add time."""
+    return {name: min(one[name] for one in rounds) for name in rounds[0]}
 
 
 def _added_by(trace: Path) -> dict[str, float]:

@@ -91,12 +91,35 @@ def _cut_offs(trial: Trial, tasks: Sequence[TaskShape]) -> Iterator[Candidate]:
     most = max(tasks, key=lambda shape: shape.n_tasks, default=None)
     deepest = max((shape.deepest for shape in tasks), default=0)
     construct = most.construct if most else None
+    if most and most.n_iterations:
+        if _is_tree(most):
+            yield from _larger_grains(trial, most)
+        return
     if deepest > 1:
         depths = range(1, min(deepest, _DEEPEST + 1))
         ways = {n: Way(options={"max_depth": n, "serial_below": True}) for n in depths}
         yield trial.best("depth", construct, ways)
     ways = {ns: Way(options={"min_ns": ns, "serial_below": True}) for ns in _TIMES_NS}
     yield trial.best("time", construct, ways)
+
+
+def _is_tree(shape: TaskShape) -> bool:
+    """True for a taskloop that the runtime splits recursively: its tasks create tasks."""
+    return shape.n_iterations > 0 and shape.deepest > 1
+
+
+def _larger_grains(trial: Trial, shape: TaskShape) -> Iterator[Candidate]:
+    """Yields a larger grain size for a taskloop that the runtime splits recursively."""
+    task_ns = max(1.0, shape.divisible_ns / max(1, shape.n_divisible))
+    ways = {
+        round(ns / task_ns): Way(options={"min_ns": ns, "serial_below": True})
+        for ns in _TIMES_NS
+        if ns > 1.5 * task_ns
+    }
+    if ways:
+        change, way = trial.best("grain", shape.construct, ways)
+        each = shape.n_iterations / max(1, shape.n_divisible)
+        yield replace(change, iterations=max(1, round(each * change.value))), way
 
 
 def _ways(
@@ -131,7 +154,7 @@ def _grains(trial: Trial, shape: TaskShape) -> Iterator[Candidate]:
     if shape.most_in_a_row < _MANY:
         return
     grains = [grain for grain in _GRAINS if grain * trial.threads <= shape.most_in_a_row]
-    if grains:
+    if grains and not _is_tree(shape):
         change, way = trial.best("grain", construct, _ways(coarser, trial, construct, grains))
         yield replace(change, iterations=round(each * change.value)), way
     parts = [trial.threads * k for k in (1, 4)]

@@ -142,6 +142,7 @@ def simulate_command(
     """Predict a recorded program on other numbers of threads, machines and schedulers.
 
     The machine file has the costs of operations; `ompass calibrate` measures the costs on this machine.
+    Without a machine file, the simulation fits its costs to the recorded run.
     """
     check_json_output(as_json, output)
     chosen = read_machine(machine_file)
@@ -151,6 +152,7 @@ def simulate_command(
         simulation = simulate(
             directory,
             machine=chosen,
+            fit=machine_file == DEFAULT and not topology,
             threads=parse_threads(threads),
             policies=list(dict.fromkeys(policy.split(","))),
             seed=seed,

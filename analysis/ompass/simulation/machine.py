@@ -55,6 +55,9 @@ class Recording:
     # `task` and `creation` in a team of one, where tasks run at once.
     serial_task: float = 0.0
     serial_creation: float = 0.0
+    # Added to the work of an implicit task, by each of its barriers and by its begin and end.
+    barrier: float = 0.0
+    fork: float = 0.0
 
     def scaled(self, factor: float) -> Recording:
         """Returns the costs of recording multiplied by `factor`."""

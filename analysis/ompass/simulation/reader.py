@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from ompass import _core
 from ompass._core import (
@@ -27,8 +28,13 @@ from ompass._core import (
     WaitShape,
     recorded_memory,
 )
+from ompass.elf import NotElfError, imported_symbols
 from ompass.errors import NothingToShowError
-from ompass.readers.run import check_whole_trace, core_errors
+from ompass.model import Run
+from ompass.readers.run import check_whole_trace, core_errors, open_run
+from ompass.sampled import LOCK
+from ompass.symbols.libraries import may_create_tasks
+from ompass.symbols.resolver import Resolver
 
 __all__ = [
     "AccessLog",
@@ -56,11 +62,12 @@ def read_task_program(path: Path) -> TaskProgram:
     more threads than the simulation.
     """
     check_whole_trace(path)
+    run = open_run(path)
+    if run.mode != "trace":
+        raise NothingToShowError(
+            f"{path} holds no events", "it was recorded in profile mode", "record it with --mode trace"
+        )
     with core_errors(path):
-        if _core.read_profile(str(path)).mode != "trace":
-            raise NothingToShowError(
-                f"{path} holds no events", "it was recorded in profile mode", "record it with --mode trace"
-            )
         program = _core.task_program(str(path))
     if not program.regions_ns:
         raise NothingToShowError(
@@ -74,7 +81,46 @@ def read_task_program(path: Path) -> TaskProgram:
             f"the simulation has at most {MOST_THREADS:,}",
             "record the program on fewer threads",
         )
+    program.set_facts(
+        system_ns=sum(max(0, row.system_ns) for row in run.regions),
+        asks_for_threads=any(_asks_for_threads(module.path) for module in run.modules),
+        locking_ns=_locking_ns(run, program) if program.n_threads == 1 else 0,
+    )
     return program
+
+
+def _asks_for_threads(module: str) -> bool:
+    """True if the file may create tasks and asks for a number of threads or processors."""
+    try:
+        return may_create_tasks(module) and bool(imported_symbols(Path(module), _ASKING))
+    except NotElfError:
+        return False
+
+
+_ASKING: Final = (
+    "omp_get_num_threads",
+    "omp_get_max_threads",
+    "omp_get_num_procs",
+    "_ZNSt6thread20hardware_concurrencyEv",
+)
+
+
+def _locking_ns(run: Run, program: TaskProgram) -> int:
+    """Returns the work of the main constructs whose code takes locks of the C library.
+
+    A team of one never waits for a lock, so its trace does not show how long tasks hold one.
+    """
+    resolver = Resolver.of_run(run)
+    works = program.work_of_constructs
+    return sum(
+        ns
+        for construct, ns in works.items()
+        if ns > _MAIN_SHARE * program.work_ns
+        and any(call.kind == LOCK for call in resolver.blocking_calls(run.definitions[construct]))
+    )
+
+
+_MAIN_SHARE: Final = 0.02  # of the work: reading the code of a construct takes up to a few seconds
 
 
 @dataclass(frozen=True)
@@ -263,6 +309,11 @@ def serial_parts(program: TaskProgram) -> tuple[SerialPart, ...]:
 def with_merged_waits(program: TaskProgram, construct: int) -> TaskProgram:
     """Returns the program in which each task keeps only its last wait for tasks at that place."""
     return _core.merge_waits(program, construct)
+
+
+def without_region_recording(program: TaskProgram, barrier_ns: int, fork_ns: int) -> TaskProgram:
+    """Returns the program without the time that recording adds to each barrier and to each implicit task."""
+    return _core.without_region_recording(program, barrier_ns, fork_ns)
 
 
 def with_merged_barriers(program: TaskProgram, construct: int) -> TaskProgram:

@@ -25,6 +25,10 @@ DEPENDENT_CREATION_NS: Final = 2000
 threads complete such tasks, some 50 ns in a team of one."""
 
 
+MEASURABLE_SYSTEM_NS: Final = 50_000_000
+"""Shortest time in the kernel that counts. The kernel's ticks, by which it divides times, take 1 to 10 ms."""
+
+
 @dataclass(frozen=True, slots=True)
 class Doubt:
     """A reason why a prediction may be wrong."""
@@ -167,10 +171,42 @@ def _creations(program: TaskProgram, threads: int) -> Iterator[Doubt]:
         )
 
 
+def _other_tasks(program: TaskProgram, threads: int) -> Iterator[Doubt]:
+    if program.asks_for_threads:
+        yield Doubt(
+            _undivided(program.few_tasks_ns, program.n_threads, threads),
+            "the program asks for its number of threads and creates few tasks at a time, and it may create "
+            f"others on {plural(threads, 'thread')}",
+            f"record it on {plural(threads, 'thread')}",
+        )
+
+
+def _locks(program: TaskProgram, threads: int) -> Iterator[Doubt]:
+    yield Doubt(
+        _undivided(program.locking_ns, program.n_threads, threads),
+        f"{_share(program.locking_ns, program)} of the work lies in code that takes locks of the C library, "
+        "and a team of one thread does not show how long it holds them",
+        "record it on two threads",
+    )
+
+
+def _system_time(program: TaskProgram, threads: int) -> Iterator[Doubt]:
+    if program.system_ns >= MEASURABLE_SYSTEM_NS:
+        yield Doubt(
+            _undivided(program.system_ns, program.n_threads, threads),
+            f"{_share(program.system_ns, program)} of the work is time in the operating system's kernel "
+            "(page faults, system calls), which may handle requests of several threads one after the other",
+            f"record it on {plural(threads, 'thread')}",
+        )
+
+
 _DOUBTS: Final[tuple[Callable[[TaskProgram, int], Iterator[Doubt]], ...]] = (
     _unknown_dependences,
     _undivided_parts,
     _events,
     _repeated_waits,
     _creations,
+    _other_tasks,
+    _locks,
+    _system_time,
 )

@@ -6,11 +6,13 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import math
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from pathlib import Path
+from typing import Final
 
 from ompass.errors import NothingToShowError, UsageError
 from ompass.files import read_small_file
@@ -28,14 +30,17 @@ from ompass.simulation.reader import (
     SimulatedRun,
     SimulationOptions,
     TaskProgram,
+    barriers,
     graphs,
     in_team,
+    parallel_regions,
     read_task_program,
     recorded_memory,
     replayed,
     run_simulation,
+    without_region_recording,
 )
-from ompass.simulation.refusals import Doubt, misfit, refusal
+from ompass.simulation.refusals import LITTLE, REPRODUCIBLE_NS, Doubt, misfit, refusal
 from ompass.topology import Topology, recorded_topology
 from ompass.units import duration, percent, plural
 
@@ -100,6 +105,7 @@ def simulate(
     threads: Sequence[int] = (),
     policies: Sequence[str] = ("libomp",),
     seed: int = 1,
+    fit: bool = False,
     untraced: bool = False,
     anyway: bool = False,
     taskgraph: bool = False,
@@ -110,10 +116,10 @@ def simulate(
 ) -> Simulation:
     """Simulates the run in a directory. Default `threads`: the recorded number.
 
-    `untraced`: subtract the cost of recording. `anyway`: predict even where the trace lacks facts.
-    `taskgraph`: replay repeated graphs of tasks. `program`: the program, if it has been read before.
-    `record`: run directory to create; then there must be only one simulated run. `reuse`: compute the reuse
-    distances of declared accesses.
+    `fit`: fit the machine's costs to the recorded run. `untraced`: subtract the cost of recording.
+    `anyway`: predict even where the trace lacks facts. `taskgraph`: replay repeated graphs of tasks.
+    `program`: the program, if it has been read before. `record`: run directory to create; then there must be
+    only one simulated run. `reuse`: compute the reuse distances of declared accesses.
 
     Raises UsageError for unknown policies and too many threads, NothingToShowError if every prediction is
     refused or if `reuse` lacks accesses, and the errors of read_task_program.
@@ -122,6 +128,11 @@ def simulate(
     for policy in policies:
         check_policy(policy)
     program = program or read_task_program(path)
+    known = read_machine()
+    fitting: tuple[str, ...] = ()
+    if fit:
+        machine, factor = fitted(program, machine)
+        known, fitting = machine, note_on_fit(machine, factor)
     threads = threads or (program.n_threads,)
     for n in threads:
         machine.check_threads(n)
@@ -130,12 +141,14 @@ def simulate(
     if memory and any(memory.system(machine, n) is None for n in threads):
         memory = None  # for all runs, so they can be compared
     options = SimulationOptions(seed=seed, record_in=str(record or ""), recorded_run=str(path))
-    unfit = misfit(program, predict(program, read_machine(), recorded_policy(program), program.n_threads))
+    unfit = misfit(program, predict(program, known, recorded_policy(program), program.n_threads))
     replays: tuple[str, ...] = ()
     if reuse and not program.n_accesses:
         raise without_accesses(path)
     log = AccessLog() if reuse else None
     options = replace(options, accesses=log)
+    if untraced:
+        program = untraced_regions(program, known)
     if taskgraph:
         program, replays = _with_replays(program)
     found: list[Prediction] = []
@@ -171,6 +184,7 @@ def simulate(
             any(n != program.n_threads for n in threads),
             open_run(path).trace_end,
         )
+        + fitting
         + replays
         + ((f"This prediction is doubtful, because {unfit.reason}.",) if unfit else ()),
     )
@@ -281,6 +295,20 @@ def check_policy(name: str) -> None:
         raise UsageError(f"--policy {name}", "there is no such policy", f"choose from {', '.join(POLICIES)}")
 
 
+def untraced_regions(program: TaskProgram, machine: Machine) -> TaskProgram:
+    """Returns the program without the cost of recording regions and barriers; predict() subtracts all others.
+
+    The same program if this cost is small, or if one thread ran all regions.
+    """
+    added = machine.recording
+    n_regions = sum(region.n for region in parallel_regions(program))
+    n_barriers = sum(barrier.n for barrier in barriers(program))
+    cost_ns = n_regions * added.fork + n_barriers * added.barrier
+    if program.n_threads < 2 or cost_ns < _MUCH * program.regions_ns:
+        return program
+    return without_region_recording(program, round(added.barrier), round(added.fork))
+
+
 def recorded_policy(program: TaskProgram) -> str:
     """Returns the policy of the runtime with which the program was recorded."""
     return "omp_ext" if program.n_domains else "libomp"
@@ -326,6 +354,62 @@ def predict(
         recorded=memory.recorded if memory else None,
     )
     return run_simulation(_in_team(program, threads), policy, threads, on_machine)
+
+
+_CLOSE: Final = 0.05
+"""Relative difference of times up to which the machine's costs are kept."""
+
+_MOST: Final = 16.0
+"""Largest factor. A larger one would mean that the runtime's operations do not explain the time."""
+
+_STEPS: Final = 6
+
+
+def fitted(program: TaskProgram, machine: Machine) -> tuple[Machine, float]:
+    """Returns the machine with costs that fit the recorded run, and their factor.
+
+    The costs of a machine file come from one runtime on one machine. Elsewhere, small operations can take
+    several times as long. So one factor scales the costs of the runtime and of recording, until the
+    simulation of the recorded run takes the recorded time.
+
+    Returns the same machine and 1 if its costs fit, if no factor fits, or if the recorded time is not
+    comparable (one thread, or a short or disturbed run).
+    """
+    target_ns = program.regions_ns
+    if (
+        program.n_threads < 2
+        or target_ns < REPRODUCIBLE_NS
+        or program.preempted_ns > LITTLE * program.work_ns
+    ):
+        return machine, 1.0
+
+    def excess(factor: float) -> float:
+        """Returns the relative difference between the simulated and the recorded time."""
+        run = predict(program, machine.slowed(factor), recorded_policy(program), program.n_threads)
+        return (run.wall_ns - run.serial_ns) / target_ns - 1
+
+    first = excess(1.0)
+    if abs(first) <= _CLOSE:
+        return machine, 1.0
+    far = _MOST if first < 0 else 1 / _MOST
+    if (excess(far) < 0) == (first < 0):
+        return machine, 1.0
+    low, high = sorted((1.0, far))
+    for _ in range(_STEPS):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if excess(middle) < 0 else (low, middle)
+    factor = math.sqrt(low * high)
+    return machine.slowed(factor), factor
+
+
+def note_on_fit(machine: Machine, factor: float) -> tuple[str, ...]:
+    """Returns a note on the factor of fitted(); none if it is 1."""
+    if factor == 1.0:
+        return ()
+    return (
+        f"In this run, operations of the runtime took {factor:.1f} times as long as on the {machine.name}. "
+        "The simulation uses these costs.",
+    )
 
 
 @lru_cache(maxsize=2)  # advice simulates the same program many times

@@ -2,15 +2,11 @@
 """Times of a recorded run that its simulation lacks, and the resulting doubts about advice.
 
 Owns the time to get a chunk, waits for locks on a busy machine, contended atomic updates, and missing
-processors. Also owns the factor that fits the runtime's costs to the recorded run. The costs of a machine
-file come from one runtime on one machine. With another build of the runtime, small operations can take
-several times as long, and changes that avoid them gain more. So one factor scales the costs of the runtime
-and of recording, until the simulation of the recorded run takes the recorded time.
+processors.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
@@ -19,10 +15,8 @@ from ompass.metrics.facts import Finding
 from ompass.metrics.processors import described, processors_of
 from ompass.metrics.thresholds import CROWDED, LEAST_SAMPLES
 from ompass.model import Run
-from ompass.simulation.machine import Machine
 from ompass.simulation.reader import SimulatedRun, TaskProgram
-from ompass.simulation.refusals import LITTLE, MOST_MISFIT, REPRODUCIBLE_NS, Doubt, misfit, refusal
-from ompass.simulation.runs import predict, recorded_policy
+from ompass.simulation.refusals import LITTLE, MOST_MISFIT, Doubt, misfit, refusal
 from ompass.simulation.trial import Candidate, Trial, Way
 from ompass.units import plural
 
@@ -91,45 +85,3 @@ def without_atomics(trial: Trial, findings: tuple[Finding, ...]) -> Iterator[Can
             way = Way(options={"speed": {construct: speed}})
             change, way = trial.best("atomic", construct, {0: way}, at_most=True)
             yield replace(change, share_ns=finding.cost_ns), way
-
-
-CLOSE: Final = 0.1
-"""Relative difference of times up to which the machine's costs are kept."""
-
-MOST: Final = 16.0
-"""Largest factor. A larger one would mean that the runtime's operations do not explain the time."""
-
-_STEPS: Final = 6
-
-
-def fitted(program: TaskProgram, machine: Machine) -> tuple[Machine, float]:
-    """Returns the machine with costs that fit the recorded run, and their factor.
-
-    Returns the same machine and 1 if its costs fit, if no factor fits, or if the recorded time is not
-    comparable (one thread, or a short or disturbed run).
-    """
-    target_ns = program.regions_ns
-    if (
-        program.n_threads < 2
-        or target_ns < REPRODUCIBLE_NS
-        or program.preempted_ns > LITTLE * program.work_ns
-    ):
-        return machine, 1.0
-
-    def excess(factor: float) -> float:
-        """Returns the relative difference between the simulated and the recorded time."""
-        run = predict(program, machine.slowed(factor), recorded_policy(program), program.n_threads)
-        return (run.wall_ns - run.serial_ns) / target_ns - 1
-
-    first = excess(1.0)
-    if abs(first) <= CLOSE:
-        return machine, 1.0
-    far = MOST if first < 0 else 1 / MOST
-    if (excess(far) < 0) == (first < 0):
-        return machine, 1.0
-    low, high = sorted((1.0, far))
-    for _ in range(_STEPS):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if excess(middle) < 0 else (low, middle)
-    factor = math.sqrt(low * high)
-    return machine.slowed(factor), factor
