@@ -183,7 +183,7 @@ Key key_of_number(int number, bool has_pointers) {
     return static_cast<uint32_t>(number) | (has_pointers ? kOfFortran : 0);
 }
 Handle handle_of(Key key, Handle (*convert)(int)) {
-    return key & kOfFortran ? convert(static_cast<int>(static_cast<uint32_t>(key))) : key;
+    return convert && key & kOfFortran ? convert(static_cast<int>(static_cast<uint32_t>(key))) : key;
 }
 
 // ---------------------------------------------------------------- communicators
@@ -232,8 +232,9 @@ void share_members(Communicator &comm) {
 
 Communicator described(Key key) {
     const Library &mpi = library();
-    const Handle handle = handle_of(key, mpi.comm_of);
     Communicator comm{key, 0, 0, 0, nullptr};
+    if (!mpi.is_complete) return comm;
+    const Handle handle = handle_of(key, mpi.comm_of);
     int is_inter = 1;
     if (mpi.comm_test_inter(handle, &is_inter) != 0 || is_inter || mpi.comm_size(handle, &comm.size) != 0) return comm;
     comm.members = static_cast<int *>(malloc(static_cast<size_t>(comm.size) * sizeof(int)));

@@ -548,6 +548,7 @@ void yield(Worker &worker) {
     if (!task && !prefers_ready) ready = take_ready(worker);
     if (!task && !ready) return;
     if (task && may_run_in_yield(search, *task)) return run(worker, *task);
-    if (suspend(worker, ready, task, resume_soon) == Suspended::kNoStack) put_back(worker, *task);
+    const bool has_no_stack = suspend(worker, ready, task, resume_soon) == Suspended::kNoStack;
+    if (has_no_stack && task) put_back(worker, *task);
 }
 } // namespace omp_ext
