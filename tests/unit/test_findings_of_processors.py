@@ -93,6 +93,25 @@ def test_tasks_that_sleep_are_blocked() -> None:
     assert "60.0%" in found.because
 
 
+@pytest.mark.parametrize(
+    ("blocked_ms", "preempted_ms", "cost_ms"),
+    [
+        (40, 20, 40),  # each of four threads runs for 40 ms; two processors are unused for 40 ms
+        (80, 0, 120),
+        (40, 11, 0),  # unused for 4 ms
+    ],
+)
+def test_sleep_of_threads_that_share_processors_costs_unused_processors(
+    blocked_ms: int, preempted_ms: int, cost_ms: int
+) -> None:
+    off = {"blocked_ns": blocked_ms * MS, "work_blocked_ns": blocked_ms * MS}
+    late = {"preempted_ns": preempted_ms * MS, "work_preempted_ns": preempted_ms * MS}
+    run = on_processors(team(0, [{"work_ns": 100 * MS, **off, **late}] * 4), [], n_cpus=2)
+    assert ("blocked" in problems(run)) == bool(cost_ms)
+    if cost_ms:
+        assert the(run, "blocked").cost_ns == cost_ms * MS
+
+
 def place(line: int, function: str = "usleep", kind: str = SLEEP) -> BlockingPlace:
     return BlockingPlace(Line("f", "a.c", line, "a", f"a.c:{line}", f"a.c:{line} (f)"), function, kind)
 

@@ -176,6 +176,11 @@ class Facts:
         return 0 < limit_ns <= self.breakdown.thread_time_ns
 
     @property
+    def unused_ns(self) -> float:
+        """Time of the processors that the threads could use and did not."""
+        return max(self.n_processors * self.breakdown.wall_ns - self.processor.running_ns, 0.0)
+
+    @property
     def shared_ns(self) -> int:
         """Thread-time preempted because threads of the run shared processors, without a quota's effect."""
         held_ns = self.n_shared * self.breakdown.wall_ns

@@ -157,6 +157,7 @@ KINDS: Final = (
         "start the work that the events wait for earlier, fulfil them sooner, or create other tasks that "
         "the threads can run meanwhile",
         even_if_busy=True,
+        even_if_crowded=False,
     ),
     Kind(
         "undeferred",
@@ -257,6 +258,7 @@ KINDS: Final = (
         "(depend(source)), and let iterations that depend on each other run on one thread (another order of "
         "the loops, larger chunks), or use tasks with depend clauses",
         even_if_busy=True,
+        even_if_crowded=False,
     ),
     Kind(
         "busy_waiting",

@@ -437,10 +437,16 @@ def priority_inverted(facts: Facts) -> Iterator[Evidence]:
 
 
 def blocked(facts: Facts) -> Iterator[Evidence]:
-    """Yields tasks, or other code of regions, that slept or waited outside of OpenMP."""
+    """Yields tasks, or other code of regions, that slept or waited outside of OpenMP.
+
+    If threads share processors, one may sleep while another works: only unused processors are lost.
+    """
     breakdown = facts.breakdown
     blocked_ns = facts.processor.work_blocked_ns
     if breakdown.share(blocked_ns) < thresholds.BLOCKED_SHARE or sleeps_in_allocator(facts):
+        return
+    lost_ns = min(blocked_ns, facts.unused_ns) if facts.crowded else blocked_ns
+    if lost_ns < thresholds.BLOCKED_SHARE * facts.n_processors * breakdown.wall_ns:
         return
     in_tasks = max(facts.tasks, key=lambda t: (t.blocked_ns, -t.construct), default=None)
     in_regions = max(
@@ -457,7 +463,7 @@ def blocked(facts: Facts) -> Iterator[Evidence]:
         f"threads slept or waited outside of OpenMP for {duration(blocked_ns)}, "
         f"{percent(breakdown.share(blocked_ns))} of the thread-time, inside the program's "
         f"code{part}{_calls(places)}",
-        blocked_ns,
+        lost_ns,
         construct,
         cure=_CURES_OF_SLEEP[places[0].kind] if places else "",
         line=places[0].line if places else None,
