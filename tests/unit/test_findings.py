@@ -669,6 +669,24 @@ def found_if_one_waits(wait_ns: int) -> list[str]:
     return problems(made_run(rows, [], kinds, loops=loops))
 
 
+@pytest.mark.parametrize(("order_ms", "first"), [(13, "iteration_order"), (12, "loop_imbalance")])
+def test_a_loop_that_the_order_of_its_iterations_unbalances_is_a_note(order_ms: int, first: str) -> None:
+    kinds = [
+        definition(0, "parallel"),
+        definition(1, "loop", flags=STATIC_LOOP),
+        definition(2, "wait", flags=DOACROSS),
+    ]
+    waited = {"sync_ns": order_ms * MS, "lock_ns": order_ms * MS}
+    work_ns = (100 - order_ms) * MS
+    rows = team(
+        0, [{"work_ns": work_ns, **waited}, {"work_ns": work_ns - 50 * MS, "idle_ns": 50 * MS, **waited}]
+    )
+    loops = (loop(1, 0, time_ns=work_ns), loop(1, 1, time_ns=work_ns - 50 * MS, imbalance_ns=50 * MS))
+    run = made_run(rows, [], kinds, loops=loops, waits=[wait(2, k, sync_ns=order_ms * MS) for k in range(2)])
+    assert problems(run)[0] == first
+    assert ("loop_imbalance" in notes(run)) == (first == "iteration_order")
+
+
 def test_uneven_loop_is_named_by_its_line() -> None:
     kinds = [definition(0, "parallel"), definition(1, "loop", flags=STATIC_LOOP)]
     loops = (loop(1, 0, time_ns=100 * MS), loop(1, 1, time_ns=50 * MS, imbalance_ns=50 * MS))

@@ -257,6 +257,35 @@ def test_slowness_on_one_thread_is_due_to_the_algorithm() -> None:
     assert diagnose(with_elision, NOTHING_ELSE).kind == "too_fine"
 
 
+@pytest.mark.parametrize(
+    ("state", "kind"),
+    [("sync_ns", "synchronization"), ("create_ns", "dispatch"), ("schedule_ns", "dispatch")],
+)
+def test_without_a_baseline_time_without_work_on_one_thread_has_the_cause_of_its_state(
+    state: str, kind: str
+) -> None:
+    at_p = StateTimes(work_ns=100 * MS, **{state: 80 * MS})
+    at_one = StateTimes(work_ns=100 * MS, **{state: 50 * MS})
+    found = {loss.kind: loss.ns for loss in losses(scaling_point(made(2, at_p, at_one)), NOTHING_ELSE)}
+    assert (found[kind], found["algorithm"]) == (80 * MS, 0)
+    assert diagnose(scaling_point(made(2, at_p, at_one)), NOTHING_ELSE).kind == kind
+
+
+def test_locks_that_cost_time_on_one_thread_are_not_another_algorithm() -> None:
+    states = StateTimes(work_ns=100 * MS, sync_ns=50 * MS)
+    with_baseline = scaling_point(made(2, states, states, [110 * MS]))
+    found = {loss.kind: loss.ns for loss in losses(with_baseline, NOTHING_ELSE)}
+    assert (found["synchronization"], found["algorithm"]) == (40 * MS, 0)
+
+
+@pytest.mark.parametrize(("sync_ms", "kind"), [(136, "synchronization"), (130, "too_coarse")])
+def test_the_first_finding_decides_between_idle_and_waiting_threads(sync_ms: int, kind: str) -> None:
+    states = StateTimes(200 * MS, sync_ns=sync_ms * MS, idle_ns=150 * MS)
+    order = Finding("iteration_order", "problem", "Iterations wait", "they wait", "reorder", 140 * MS, 1)
+    point = scaling_point(made(4, states, StateTimes(200 * MS)))
+    assert diagnose(point, Evidence((order,), 0.0, 8)).kind == kind
+
+
 def test_a_baseline_without_a_time_has_no_ratio() -> None:
     verdict = diagnose(scaling_point(made(2, StateTimes(300 * MS), StateTimes(300 * MS), [0])), NOTHING_ELSE)
     assert verdict.kind == "algorithm"

@@ -265,9 +265,13 @@ def costly_waits(facts: Facts) -> Iterator[Evidence]:
 
 
 def loop_imbalance(facts: Facts) -> Iterator[Evidence]:
-    """Yields worksharing constructs that give threads unequal shares."""
+    """Yields worksharing constructs that give threads unequal shares.
+
+    Iterations that wait for earlier ones also unbalance a loop. Its imbalance is then only a note.
+    """
     # On a busy machine, the times of loops depend on other programs; computing times do not.
     uneven_ns = sum(_uneven_ns(region) for region in _plain(facts))
+    in_order_ns = _sum_ns(facts, _ORDER)
     for loop in facts.loops:
         # On a busy machine, uninterrupted threads take more of a dynamic loop than others.
         if loop.kind in UNSHARED_LOOPS or not (facts.calm or loop.kind in _FIXED_LOOPS):
@@ -280,6 +284,7 @@ def loop_imbalance(facts: Facts) -> Iterator[Evidence]:
             lost_ns,
             loop.construct,
             cure=_cure_of(loop),
+            is_note=loop.kind != "sections" and lost_ns <= 2 * in_order_ns,
             imbalance=loop.imbalance,
             instances=loop.n_led,
         )

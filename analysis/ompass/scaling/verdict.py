@@ -197,9 +197,12 @@ def _largest(point: ScalingPoint, evidence: Evidence, found: Sequence[Loss]) -> 
     if point.efficiency >= thresholds.SCALES_EFFICIENCY:
         return None
     inflation = [loss for loss in found if loss.kind in CAUSES]
-    other = next(loss for loss in found if loss.kind not in CAUSES)
+    others = [loss for loss in found if loss.kind not in CAUSES]
     share = sum(loss.share for loss in inflation)
     first = evidence.findings[0].kind if evidence.findings else ""
+    least = _ABOUT_EQUAL * others[0].share
+    fitting = (loss for loss in others if first in _FINDINGS_OF.get(loss.kind, ()) and loss.share >= least)
+    other = next(fitting, others[0])
     least = _ABOUT_EQUAL * inflation[0].share
     part = next((loss for loss in inflation if loss.kind == first and loss.share >= least), inflation[0])
     if first in _FINDINGS_OF.get(other.kind, ()):
@@ -224,15 +227,21 @@ def losses(point: ScalingPoint, evidence: Evidence) -> tuple[Loss, ...]:
         or tasks_on_one_ns >= thresholds.TASK_OVERHEAD_ON_ONE * point.one_time_ns
         or _fine_altogether(point, evidence.n_tasks, handling_ns)
     )
-    # Without an elision, the cost of tasks on one thread looks like the cost of another algorithm.
-    of_tasks_ns = tasks_on_one_ns if point.elision_ns is not None else (price_ns if fine else 0.0)
+    if point.elision_ns is not None:
+        sync_ns = min(one.sync_ns, max(price_ns - tasks_on_one_ns, 0.0))
+        of_tasks_ns = tasks_on_one_ns
+    else:
+        sync_ns = min(one.sync_ns, max(price_ns, 0.0))
+        # The cost of tasks on one thread looks like the cost of another algorithm.
+        of_tasks_ns = price_ns - sync_ns if fine else 0.0
+    other_ns = price_ns - of_tasks_ns - sync_ns
     fine_inflation_ns = evidence.fine_inflation_ns if fine else 0.0
     parts = {
         "too_fine": (handling_ns + fine_inflation_ns if fine else 0.0) + of_tasks_ns,
-        "dispatch": 0.0 if fine else handling_ns,
+        "dispatch": (0.0 if fine else handling_ns) + (0.0 if point.has_baseline else other_ns),
         "too_coarse": states.idle_ns - one.idle_ns,
-        "synchronization": states.sync_ns - one.sync_ns,
-        "algorithm": price_ns - of_tasks_ns,
+        "synchronization": states.sync_ns - one.sync_ns + sync_ns,
+        "algorithm": other_ns if point.has_baseline else 0.0,
         "mpi": states.mpi_ns - mpi_ns,
         "offload": states.offload_ns - offload_ns,
         "memory_bound": point.work_inflation_ns,
