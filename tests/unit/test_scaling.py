@@ -286,6 +286,24 @@ def test_the_first_finding_decides_between_idle_and_waiting_threads(sync_ms: int
     assert diagnose(point, Evidence((order,), 0.0, 8)).kind == kind
 
 
+@pytest.mark.parametrize(("cost_ms", "kind"), [(45, "synchronization"), (40, "mixed")])
+def test_a_finding_may_explain_several_small_losses(cost_ms: int, kind: str) -> None:
+    states = StateTimes(340 * MS, 10 * MS, sync_ns=38 * MS, idle_ns=30 * MS)
+    barriers = Finding("synchronization", "problem", "Waiting", "at barriers", "nowait", cost_ms * MS, 1)
+    point = scaling_point(made(4, states, StateTimes(340 * MS)))
+    verdict = diagnose(point, Evidence((barriers,), 0.0, 8))
+    assert (verdict.kind, verdict.cure) == (kind, "nowait")
+
+
+def test_a_speed_up_far_above_the_linear_one_is_due_to_one_thread() -> None:
+    def because(ms: int) -> str:
+        point = scaling_point(made(2, StateTimes(200 * MS), StateTimes(ms * MS)))
+        return diagnose(point, NOTHING_ELSE).because
+
+    assert "slow on one thread" in because(310)
+    assert "slow on one thread" not in because(290)
+
+
 def test_a_baseline_without_a_time_has_no_ratio() -> None:
     verdict = diagnose(scaling_point(made(2, StateTimes(300 * MS), StateTimes(300 * MS), [0])), NOTHING_ELSE)
     assert verdict.kind == "algorithm"

@@ -174,6 +174,9 @@ BY_CLOCK_NAMED: Final = 0.01
 SCALES_EFFICIENCY: Final = 0.85
 """A program scales well if its speed-up reaches this part of the number of threads."""
 
+SUPERLINEAR_EFFICIENCY: Final = 1.5
+"""From this part of the linear speed-up on, the run on one thread is unusually slow. Caches explain less."""
+
 DISEASE_SHARE: Final = 0.10
 """A cause is reported if it takes this part of P * T_P: removing it raises the speed-up by at least 10%."""
 

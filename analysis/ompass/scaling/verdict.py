@@ -211,7 +211,10 @@ def _largest(point: ScalingPoint, evidence: Evidence, found: Sequence[Loss]) -> 
         share /= _ABOUT_EQUAL
     if share >= max(thresholds.DISEASE_SHARE, other.share):
         return part
-    return other if other.share >= thresholds.DISEASE_SHARE else None
+    # A finding may explain several losses, none of which is large: at barriers, threads wait and are idle.
+    least_ns = thresholds.DISEASE_SHARE * point.thread_time_ns
+    is_explained = first in _FINDINGS_OF.get(other.kind, ()) and evidence.findings[0].cost_ns >= least_ns
+    return other if other.share >= thresholds.DISEASE_SHARE or is_explained else None
 
 
 def losses(point: ScalingPoint, evidence: Evidence) -> tuple[Loss, ...]:
@@ -279,7 +282,7 @@ def _title(kind: str, finding: Finding | None) -> str:
         return f"{_TITLES[kind]}; {in_sentence(finding.title)}"
     if kind == "too_fine" and finding is not None and finding.kind != kind:
         return finding.title
-    if kind == "runtime" and finding is not None:
+    if kind in ("runtime", "synchronization") and finding is not None:
         return finding.title
     if kind != "too_coarse" or finding is None or finding.kind == kind:
         return _TITLES[kind]
@@ -298,6 +301,8 @@ def _explain(
     speedup = f"speed-up {point.speedup:.2f} on {point.threads} threads"
     if kind == "scales":
         because = f"{speedup}, {percent(point.efficiency)} of the linear one"
+        if point.efficiency >= thresholds.SUPERLINEAR_EFFICIENCY:
+            because += ", because the program is slow on one thread"
         return _with_finding(because, "", finding)
     if finding is not None and is_decisive:
         in_crowd = kind in (*_LIMITS, "oversubscribed")
