@@ -54,6 +54,7 @@ PARTS: Final = (
             "unit/test_inner_trace.py",
             "unit/test_one_walker.py",
             "integration/test_task_kinds.py",
+            "integration/test_waits_and_loops.py",
         ),
     ),
     Part(
