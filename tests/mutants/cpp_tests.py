@@ -59,7 +59,7 @@ PARTS: Final = (
     ),
     Part(
         "ompt_tool/src/accounting",
-        ("ompass-native-tests", "ompass"),
+        ("ompass-native-tests", "_core", "ompass"),
         _OF_RECORDINGS,
         (
             "integration/test_waits_and_loops.py",
@@ -71,7 +71,7 @@ PARTS: Final = (
     ),
     Part(
         "omp_ext/src/scheduler",
-        ("omp-ext-native-tests", "omp_ext", "omp_ext_injected"),
+        ("omp-ext-native-tests", "omp_ext", "omp_ext_injected", "_core", "ompass"),
         ("build/release/bin/omp-ext-native-tests", "--gtest_fail_fast"),
         (
             "integration/test_ext_api.py",
