@@ -101,7 +101,7 @@ class CppTests:
             target, content = self._source / name, (ROOT / name).read_bytes()
             if not target.exists() or target.read_bytes() != content:
                 target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, target)
+                shutil.copy(ROOT / name, target)  # with a new time, so that it is rebuilt
         fresh_copy(self._package)
         options = ["-DOMPASS_BUILD_BOTS=OFF", "-DOMPASS_BUILD_TESTS=ON", "-DOMPASS_BUILD_PYTHON=ON"]
         options += [f"-DPython_EXECUTABLE={sys.executable}", f"-Dnanobind_DIR={nanobind.cmake_dir()}"]
