@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program of tutorial.md: paints and rates a picture in four phases. STEP, 0 to 4, is the number of improvements.
+// The program of tutorial.md: paints and rates a picture in four phases. STEP, 0 to 4, is the number of cured problems.
 //   clang -g -O2 -fopenmp -DSTEP=0 tutorial.c -o tutorial-0
 #include <stdint.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static void paint(void) {
     for (int i = 0; i < PIXELS; i++) picture[i] = mixed((uint32_t)i, 24);
 }
 
-// Phase 2: replaces each pixel by the mean of its neighbours.
+// Phase 2: sets each pixel of `smooth` to the mean of five pixels in a column of `picture`.
 static void blur(void) {
 #if STEP >= 1
     enum { GRAIN = 4 * N };

@@ -67,7 +67,7 @@ def libompass(tmp_path_factory: pytest.TempPathFactory) -> Path:
     library = Path(os.environ.get("OMPASS_LIBRARY", toolchains.BUILD / "lib" / "libompass.so"))
     if not library.is_file():
         pytest.fail(f"{library} is not built: ./run test builds it")
-    if set(str(library)) & set(" :"):  # LD_PRELOAD and OMP_TOOL_LIBRARIES split their values there
+    if set(str(library)) & set(" :"):  # separators in LD_PRELOAD and OMP_TOOL_LIBRARIES
         link = tmp_path_factory.mktemp("library") / library.name
         link.symlink_to(library)
         return link
@@ -132,7 +132,7 @@ def record(compile_program: CompileProgram, run_recorded: RunRecorded) -> Record
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Runs a test. A slow test marked `alone` runs only while no other worker of this checkout runs one."""
+    """Runs a test. While a slow test marked `alone` runs, no other worker of this checkout runs a test."""
     folder = toolchains.BUILD.parent
     folder.mkdir(exist_ok=True)
     with (folder / "tests-next").open("w") as next_one, (folder / "tests-running").open("w") as running:
@@ -179,7 +179,7 @@ SLOW_TOOLCHAINS = {toolchain.name for toolchain in toolchains.TOOLCHAINS if not 
 
 
 def _folders(item: pytest.Item) -> tuple[str, ...]:
-    """Returns the path of a test's file in the repository."""
+    """Returns the components of the path of a test's file in the repository."""
     return item.path.relative_to(toolchains.REPOSITORY).parts
 
 
@@ -195,9 +195,9 @@ def _is_on_a_slow_toolchain(item: pytest.Item) -> bool:
 
 
 def _in_turn_parameters(item: pytest.Item) -> dict[str, str]:
-    """Returns a test's parameters as text. The parameters of one parametrize list are one value, joined.
+    """Returns a test's parameters as text.
 
-    With the marker `list_takes_turns`, they remain separate values.
+    Joins the parameters of one parametrize list into one value, unless the test has `list_takes_turns`.
     """
     values = {name: repr(value) for name, value in _parameters(item).items()}
     if not item.get_closest_marker("list_takes_turns"):

@@ -16,7 +16,7 @@ namespace {
 constexpr int kMaxThreads = 4096;
 constexpr int kMaxRepeats = 1'000'000;
 
-// Joins the words that are not empty with commas.
+// Returns the nonempty words, separated by commas.
 std::string join(std::span<const std::string_view> words) {
     std::string text;
     for (const std::string_view word : words)
@@ -65,7 +65,7 @@ public:
     bool is(std::string_view name) const { return option_ == name; }
     std::string_view option() const { return option_; }
 
-    // Returns the index of the parameter that the option sets, if it is among these.
+    // Returns the index in `parameters` of the one that the option sets, if any.
     template <std::size_t kN>
     std::optional<std::size_t> among(const std::array<Parameter, kN> &parameters) const {
         for (std::size_t i = 0; i < kN; i++)
@@ -93,7 +93,7 @@ public:
         return number(parameter.min, parameter.max);
     }
 
-    // Returns the option's value as a list of numbers, separated by commas.
+    // Returns the numbers in the option's value, such as 1,2,4.
     std::vector<int> numbers(int min, int max) {
         std::vector<int> numbers;
         std::string_view rest = value();
@@ -197,7 +197,7 @@ Options parse_options(int argc, const char *const *argv, const ProgramSpec &spec
             arguments.expect_no_value();
             options.help = true;
         } else {
-            throw UsageError("unknown option '" + std::string(arguments.option()) + "'; --help lists them");
+            throw UsageError("unknown option '" + std::string(arguments.option()) + "'; --help lists all options");
         }
     }
     if (!serial) check_kind(options, version, cutoffs);
@@ -278,7 +278,7 @@ std::string help_text(const ProgramSpec &spec, const Version &version) {
     text << "\nRun\n";
     if (!version.is_serial())
         line("--verify N,...", "run every cut-off and kind of tasks on each of these numbers of threads");
-    line("--repeat N", "repetitions; the median is shown (default 1)");
+    line("--repeat N", "number of timed runs; the result has their median (default 1)");
     line("--json", "print the result as one JSON object; with --verify, one per line");
     line("--describe", "print the program's inputs and options as one JSON object");
     line("--help", "this text");

@@ -18,7 +18,7 @@ public:
         });
     }
     std::string check() override { return input_.check(n_components_); }
-    // Searches again, outside of the measurement.
+    // Repeats the search serially, outside of the measurement.
     std::optional<std::uint64_t> n_tasks() override {
         input_.forget();
         return bots::count_concom_tasks(input_.graph(), input_.components(), options_.cuts[0], options_.cutoff);

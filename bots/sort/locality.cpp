@@ -25,8 +25,8 @@ public:
     }
 
 private:
-    // Fills the elements of [first, first + n) that belong to the caller. The domains divide them by quarters, as in
-    // sort_tasks.
+    // Fills the parts of [first, first + n) whose domains the calling thread owns. Divides the range into quarters, as
+    // sort_tasks does.
     template <class Owns>
     void fill_owned(std::size_t first, std::size_t n, const bots::DomainRange &domains, const Owns &owns) {
         if (domains.is_one()) {

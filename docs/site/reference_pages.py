@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generates pages of the site from the code: commands, and the interfaces in C, Fortran and Python.
 
-A link in the repository to one of the `sources` of a page leads to that page on the site.
+On the site, links to the `sources` of a page lead to that page.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Page(NamedTuple):
-    """A generated page: its file, the sources in the repository that it stands for, and its text."""
+    """A generated page: its file name, the sources that it shows, and a function that returns its text."""
 
     name: str
     sources: tuple[str, ...]
@@ -33,7 +33,7 @@ def version() -> str:
     """Returns the version in pyproject.toml."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     found = re.search(r'^version = "(.+)"$', text, re.MULTILINE)
-    assert found, "pyproject.toml has a version"
+    assert found, "pyproject.toml has no version"
     return found[1]
 
 
@@ -85,7 +85,7 @@ def _table(heads: tuple[str, str], rows: Iterable[tuple[str, str]]) -> Iterator[
 
 
 def c_interface(path: str, title: str, text: str) -> Callable[[], str]:
-    """Returns a function that makes a page of a header or a Fortran module: its highlighted source."""
+    """Returns a function that returns a page with the source of a header or a Fortran module."""
 
     def page() -> str:
         language = "fortran" if path.endswith(".f90") else "c"

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program stock and in every way. Repeats runs that differ, to distinguish flaky programs."""
+"""Runs a program stock (without the tool and the extension), and in every way of ways.py to load them.
+
+Repeats runs that differ, to recognize flaky programs.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +86,7 @@ class Campaign:
                 raise
 
     def entry(self, case: Case) -> Entry:
-        """Runs a case in every way and returns what differs, as an entry of the journal."""
+        """Runs a case in every way and returns the differences as an entry of the journal."""
         entry: Entry = {
             "key": case.key,
             "program": case.program.key,
@@ -99,7 +102,7 @@ class Campaign:
         return entry | {"differences": [difference for difference in found if difference]}
 
     def _extend(self, case: Case, reference: Reference, n_runs: int) -> bool:
-        """Adds stock runs to the reference. Returns False if one does not end."""
+        """Adds stock runs to the reference. Returns False if one reaches the time limit."""
         for _ in range(n_runs):
             number = len(reference.runs)
             settings = _STOCK_SETTINGS[number % len(_STOCK_SETTINGS)]
@@ -110,9 +113,9 @@ class Campaign:
         return True
 
     def _judge(self, case: Case, way: Way, reference: Reference) -> Entry | None:
-        """Returns how a way differs. Adds stock runs to the reference until they explain the difference.
+        """Returns how a way differs; None if it does not, or if stock runs show the same difference.
 
-        A way that always differs needs few stock runs; a way that rarely differs needs many.
+        Adds few stock runs to the reference if every run of the way differs, and many if only some do.
         """
         first = self._run_way(case, way)
         if not reference.difference(first):

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares a run with the stock runs of the same program. Ignores what differs between stock runs."""
+"""Compares a run with stock runs of the same program: runs without the tool and the extension.
+
+Ignores what differs between stock runs.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +33,8 @@ class Ended:
 class Reference:
     """The stock runs of a program.
 
-    has_race: True if its numbers depend on a data race. free: pattern of whole lines that are not compared.
-    may_hang: True if a stock run did not end in time, after others did.
+    has_race: True if the numbers in the output depend on a data race. free: pattern of whole lines that are
+    not compared. may_hang: True if a stock run reached the time limit after others had ended.
     """
 
     has_race: bool = False
@@ -42,7 +45,7 @@ class Reference:
     def difference(self, run: Ended) -> str:
         """Returns how a run differs from all stock runs; empty if it does not.
 
-        Returns ORDER if it prints the same words in another order: the order of independent tasks is free.
+        Returns ORDER if only the order of the words differs, because independent tasks may run in any order.
         """
         if run.status is None:
             return "does not end"

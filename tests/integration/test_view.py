@@ -30,7 +30,7 @@ OMPASS = [sys.executable, "-m", "ompass"]
 HOSTILE = '<img src=x onerror="alert(1)">'
 
 
-# Runs the command. The first argument replaces the time in seconds that the server waits for a closed page.
+# Runs the command. The first argument is how long the server waits after its page is closed, in seconds.
 IMPATIENT = (
     "import sys; import ompass.serving.server as server; server._PATIENCE_S = float(sys.argv.pop(1));"
     " from ompass.__main__ import main; main()"
@@ -104,7 +104,7 @@ class Viewed(Visit):
         self.url = url
         page.goto(url)
         self.settle()
-        page.evaluate("ompassTimeline.place.scrollIntoView()")  # it is below a long list of findings
+        page.evaluate("ompassTimeline.place.scrollIntoView()")  # below a long list of findings
 
     def settle(self) -> None:
         """Waits until the page has loaded and drawn all data of the timeline."""
@@ -268,7 +268,7 @@ def of_dependent(browser: Browser, dependent: Path) -> Iterator[Viewed]:
 
 
 def click_on(visit: Visit, found: str) -> Any:
-    """Clicks the first drawn interval for which the expression is true. Returns this interval."""
+    """Clicks the first drawn interval for which the JavaScript `found` is true. Returns this interval."""
     find = f"ompassTimeline.shown.find(({{interval, left, right}}) => right - left > 3 && ({found}))"
     visit.page.wait_for_function(find)
     visit.page.locator(".threads canvas").scroll_into_view_if_needed()
@@ -310,7 +310,7 @@ def test_a_chosen_task_shows_its_dependences_in_both_directions(
         if each["task"] in by_task and each["start_ns"]:
             assert each["start_ns"] == by_task[each["task"]]["start_ns"]
     of_dependent.page.locator(".chosen .source .marked").wait_for()
-    # The URL contains the choice, and Escape removes it.
+    # The URL contains the chosen task. Escape drops the choice.
     of_dependent.page.wait_for_function("location.hash.includes('x=')")
     of_dependent.page.locator(".threads canvas").focus()
     of_dependent.page.keyboard.press("Escape")
@@ -498,7 +498,7 @@ def test_kernels_and_slow_sections_are_loaded_when_shown(browser: Browser, marke
         plot.wait_for(state="attached")
         plot.scroll_into_view_if_needed()
         plot.locator("svg.marks").wait_for()
-    # A click on a group of the task tree shows only its construct.
+    # Enter on a group of the task graph shows only the group's construct.
     group = (
         visit.page.locator("section[id=graph-1] svg").first.locator(".group", has_text="merge_tasks").first
     )
@@ -565,7 +565,7 @@ def test_more_than_a_hundred_ranks_are_shown_in_groups_that_open(browser: Browse
 
 
 def test_a_saved_page_contains_the_dependences(browser: Browser, tmp_path: Path) -> None:
-    # Short enough that the page contains every interval.
+    # The run is so short that the page contains every interval.
     short = recorded(tmp_path, "lu-depend", "--size", "128", "--block", "16")
     pairs = Counter(
         tuple(pair) for pair in _core.Pyramid(str(short), keep=False).read_dependences(1 << 20) or ()
@@ -589,7 +589,7 @@ def test_a_saved_page_contains_the_dependences(browser: Browser, tmp_path: Path)
     for each in links:
         row = known[each["task"]]
         assert (each["start_ns"], each["end_ns"]) == (row["start_ns"], row["end_ns"])
-    # A click on a task draws its arrows.
+    # A click on a task lists its dependences.
     row = known[str(after)]
     span = row["end_ns"] - row["start_ns"]
     visit.page.evaluate(

@@ -10,7 +10,7 @@
 
 namespace ompass::simulation {
 
-// Builds task programs. Collects the body of each task separately, and joins the bodies at the end.
+// Builds task programs. Collects the body of each task separately; finish() joins the bodies.
 class Builder {
 public:
     Builder() {

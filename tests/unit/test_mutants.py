@@ -86,7 +86,7 @@ def test_tests_of_a_changed_threshold_are_those_of_the_functions_that_use_it() -
     changes = dict(all_changes(ROOT, files_of("python", "simulation/machine.py")))
     default = next(change for shown, change in changes.items() if "task: float" in shown)
     assert "simulation/machine.py:_recording" in set(functions_with(default)), (
-        "it makes objects of the changed class"
+        "_recording makes objects of the changed class"
     )
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A team of two with tasks of equal length, and also a few deferred target tasks, which libomp runs on hidden
- * helper threads. The team has work for much longer than the target tasks take, so it does not wait for them.
+ * helper threads. The team works for much longer than the target tasks take, so it never waits for them.
  */
 #include "../facts.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Ten tasks whose if clause is false, each with two tasks that a larger team defers, and a wait for them.
+ * Ten tasks with a false if clause. Each creates two tasks, deferred if the team has several threads, and awaits both.
  */
 #include "../facts.h"
 
