@@ -22,7 +22,7 @@ class LogError(Exception):
 class Row:
     """An immutable value, constructed from keywords."""
     def as_dict(self) -> dict[str, Any]: """Returns all fields by name."""
-    def replace(self, **changes: Any) -> Self: """Returns a copy with other values of some fields."""
+    def replace(self, **changes: Any) -> Self: """Returns a copy with the given fields changed."""
 
 class Columns(Row):
     """numpy arrays of equal length."""
@@ -391,7 +391,7 @@ class CriticalStep(Row):
     task: Final[int]  # id of the task; 0: outside of regions
     group: Final[int]  # number of the task's group
     thread: Final[int]  # number of the thread that ran it
-    begin_ns: Final[int]  # begin of the step, measured from the begin of the path
+    begin_ns: Final[int]  # start of the step, since the start of the path
     length_ns: Final[int]  # length of the step
     start_ns: Final[int]  # start of the task, since the start of the run
     preempted_ns: Final[int]  # preempted time of the step; part of length_ns unless `on_processors`
@@ -505,7 +505,7 @@ class Sample(Row):
     region: Final[int]  # construct of the region; -1: outside of regions
     construct: Final[int]  # construct of the task; -1: an implicit task, or outside
     kernel: Final[int]  # construct of the innermost kernel; -1: none
-    is_shared: Final[bool]  # true if the sample is in work that untimed undeferred tasks share; construct is the task around them
+    is_shared: Final[bool]  # true if the sample is in work that untimed undeferred tasks share; `construct` is the surrounding task's
     weight: Final[int]  # number of samples that it represents
     address: Final[int]  # address of the loaded datum; 0: unknown, or not a load
     cycles: Final[int]  # latency of the load in cycles; 0: unknown, or not a load

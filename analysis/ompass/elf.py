@@ -68,7 +68,7 @@ class FunctionTable:
         if k < 0:
             return ""
         start, size, name = self.functions[k]
-        # Hand-written assembly has size 0 and reaches to the next symbol.
+        # A function in hand-written assembly may have size 0; it reaches to the next symbol.
         return name if not size or address < start + size else ""
 
 
@@ -188,7 +188,7 @@ class _Elf:
         return tags
 
     def build_id(self) -> str:
-        """Returns the identity of the build in hexadecimal digits; empty if the file has none."""
+        """Returns the build id in hexadecimal digits; empty if the file has none."""
         contents = [self.data(section) for section in self.sections if section.type == _SHT_NOTE]
         contents += [self.data(segment) for segment in self.segments if segment.type == _PT_NOTE]
         for notes in contents:
@@ -304,7 +304,10 @@ def imported_symbols(path: Path, prefixes: tuple[str, ...]) -> frozenset[tuple[s
 
 
 def exported_symbols(path: Path, wanted: Collection[str]) -> frozenset[tuple[str, str]]:
-    """Returns (name, version) of the symbols of `wanted` that the file defines; an empty version fits any."""
+    """Returns (name, version) of the symbols of `wanted` that the file defines.
+
+    A symbol with an empty version satisfies any requirement.
+    """
     with _open(path) as elf:
         table = elf.symbol_table(".dynsym")
         if table is None or not table.mentions(wanted):
@@ -420,7 +423,7 @@ def symbols_like(path: Path, part: str) -> dict[int, str]:
 
 
 def read_functions(path: Path) -> FunctionTable:
-    """Returns the functions in all symbol tables; a stripped file has only the exported ones."""
+    """Returns the functions in all symbol tables; most stripped files have only the exported ones."""
     return _functions_of_version(path, _version(path))
 
 
@@ -459,7 +462,7 @@ def object_at(path: Path, address: int) -> str:
 
 
 def _symbol_table_in(compressed: bytes) -> _SymbolTable | None:
-    """Returns the symbol table of an ELF file compressed by xz; None if it is damaged."""
+    """Returns the symbol table of an ELF file compressed by xz; None if it cannot be decoded."""
     try:
         import lzma  # some builds of Python lack it
     except ImportError:

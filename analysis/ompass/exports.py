@@ -90,7 +90,7 @@ class _PerfettoTrace:
         track.name = device_name(number)
 
     def add(self, track: int, time_ns: int, one: Slice, entered: bool) -> None:
-        """Adds the begin or end of a slice; a creation becomes an instant event."""
+        """Adds the start or end of a slice; a creation becomes an instant event."""
         created = one.kind is SliceKind.CREATED
         if created and not entered:
             return
@@ -237,7 +237,7 @@ def _otf2_region(definitions: Any, label: str, one: Slice, place: Location | Non
         SliceKind.CALL: RegionRole.FUNCTION,
     }
     if one.kind in (SliceKind.WAIT, SliceKind.LOCK):
-        place = None  # `construct` of a wait is its kind, which has no place
+        place = None  # `construct` of a wait or lock is its kind, which has no place
     task_wait = one.kind is SliceKind.WAIT and one.construct in _TASK_WAITS
     return definitions.region(
         label,

@@ -29,7 +29,7 @@ def file_problem(path: Path) -> str:
 
 
 def folder_problem(path: Path, *, may_exist: bool = True) -> str:
-    """Returns the reason why a directory and its parents cannot be made; empty if they can."""
+    """Returns the reason why a directory cannot be made, or written if it exists; empty if it can."""
     path = path.absolute()
     try:
         if path.is_dir():
@@ -63,7 +63,7 @@ def _folder_problem(folder: Path) -> str:
         attempt.mkdir()
         attempt.rmdir()
     except OSError as error:
-        return f"nothing can be made in {folder}: {error.strerror or error}"
+        return f"no directory can be made in {folder}: {error.strerror or error}"
     return ""
 
 
@@ -81,7 +81,7 @@ def read_small_file(path: Path) -> str:
 
     Raises OSError for other kinds of files, and for files above 64 MiB.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO does not block
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # opening a FIFO does not block
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):

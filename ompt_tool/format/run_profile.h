@@ -44,14 +44,14 @@ struct ThreadAccount {
     format::OffCpuTicks pool_off_cpu = {};
     format::CpuSource cpu_source = format::CpuSource::kNone;
     uint64_t n_events = 0;
-    uint64_t n_unknown_parts = 0; // replay only: parts of regions without an event in the trace
+    uint64_t n_unknown_parts = 0; // replay only: parts of regions whose beginnings are unknown
     std::vector<format::ConstructSlot> constructs;
     std::vector<format::RegionSlot> regions;
     std::vector<format::WaitSlot> waits;
     std::vector<format::LoopSlot> loops;
     std::vector<format::CallSlot> calls;
 
-    // Return the slot of that id. Create it if it does not exist.
+    // Return the slot of `id`. Create it if it does not exist.
     format::WaitSlot &wait(uint32_t id) { return slot_in(waits, id); }
     format::LoopSlot &loop(uint32_t id) { return slot_in(loops, id); }
     format::CallSlot &call(uint32_t id) { return slot_in(calls, id); }
@@ -67,8 +67,8 @@ private:
     }
 };
 
-// Returns the end of the run in ticks of recorded time: its recorded end, or the last moment that a thread recorded,
-// whichever is later.
+// Returns the end of the run in ticks: its recorded end, or the latest end of a thread's accounted time, whichever is
+// later.
 uint64_t end_of_run(const RunFiles &run);
 
 // Converts statistics (one per entry of run.threads) into rows. Distributes the work of untimed tasks within
@@ -78,8 +78,8 @@ RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &account
 // Returns the statistics of the tool, with the open state intervals closed at the end of the run.
 std::vector<ThreadAccount> read_accounts(const RunFiles &run);
 
-// Returns the statistics of the tool at the checkpoints where the threads' traces begin. Threads whose whole trace is
-// kept have none.
+// Returns the statistics of the tool at the checkpoints where the threads' traces begin. `present` is false for
+// a thread whose whole trace is kept.
 std::vector<ThreadAccount> read_accounts_before(const RunFiles &run);
 
 } // namespace ompass

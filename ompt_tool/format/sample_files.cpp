@@ -16,7 +16,7 @@ using Words = std::span<const uint64_t>;
 constexpr uint32_t kFirstWithAllStates = 3; // version of the samples format
 constexpr uint8_t kOutsideBefore = 5; // kOutsideStates of older versions
 
-// Returns false if the words are not a whole record of the kind that the header declares.
+// Reads one record. Returns false if the words are not exactly one record of the kind that the header declares.
 bool read_record(const format::SamplesHeader &header, Words words, Sample &sample) {
     size_t next = sizeof sample.head / sizeof(uint64_t);
     const auto take = [&](size_t n) {
@@ -69,7 +69,7 @@ Problem read_file(const std::string &path, uint32_t index, std::vector<SampledTh
     MappedFile file;
     if (Problem problem = file.open(path)) return problem;
     std::vector<uint64_t> words(file.bytes().size() / sizeof(uint64_t));
-    file.copy(0, words.data(), words.size() * sizeof(uint64_t)); // a copy, because the program may truncate it
+    file.copy(0, words.data(), words.size() * sizeof(uint64_t)); // a copy, because the program may truncate the file
     const size_t n_bytes = words.size() * sizeof(uint64_t);
     SampledThread thread = {};
     if (n_bytes < format::kHeaderBytes || words[0] == 0) return {}; // the program was killed before it wrote the header

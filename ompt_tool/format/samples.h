@@ -101,8 +101,8 @@ enum class LoadSource : uint8_t {
 };
 inline constexpr unsigned kLoadSources = 7;
 
-// The bits of perf_mem_data_src (linux/perf_event.h): mem_lvl from 5 on, mem_snoop from 19 on, mem_lvl_num from 33 on,
-// mem_remote at 37, mem_hops from 43 on.
+// Decodes LoadRecord::source. Bits of perf_mem_data_src (linux/perf_event.h): mem_lvl from 5 on, mem_snoop from 19 on,
+// mem_lvl_num from 33 on, mem_remote at 37, mem_hops from 43 on.
 constexpr LoadSource load_source(uint64_t source) {
     constexpr uint64_t kHit = 1 << 1, kMiss = 1 << 2, kL1 = 1 << 3, kFillBuffer = 1 << 4, kL2 = 1 << 5, kL3 = 1 << 6,
                        kRam = 1 << 7, kFar = 0xf << 8;

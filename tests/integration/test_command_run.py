@@ -193,7 +193,7 @@ def test_report_counts_and_locates_every_task(
     [
         ("file", "it is a file"),
         ("file/a.ompass", "is a file"),
-        ("/proc/a.ompass", "nothing can be made in /proc"),
+        ("/proc/a.ompass", "no directory can be made in /proc"),
         ("n" * 300, "too long"),
     ],
 )

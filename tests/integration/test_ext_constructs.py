@@ -181,7 +181,7 @@ def test_most_waits_for_another_domain_need_no_stack_of_their_own(default_toolch
     }
     finished = run([str(program), "16", "1"], default_toolchain, settings)
     assert finished.stdout.endswith(NONE_ELSEWHERE), finished.stdout + finished.stderr
-    stepped_aside = re.search(r"waits: (\d+) stepped aside", finished.stderr)
+    stepped_aside = re.search(r"waits: (\d+) suspended", finished.stderr)
     n_changes_of_domain = sum(2 ** (16 - depth) for depth in range(1, 17) if depth % 3 == 1)
     assert stepped_aside
     assert int(stepped_aside[1]) < 0.7 * n_changes_of_domain
@@ -263,7 +263,7 @@ def test_a_light_task_that_stepped_aside_has_its_own_settings(
     n_rounds = 5
     finished = run([str(program), before, after, str(n_rounds)], toolchain, settings)
     assert finished.returncode == 0, finished.stdout + finished.stderr
-    stepped_aside = re.search(r"waits: (\d+) stepped aside", finished.stderr)
+    stepped_aside = re.search(r"waits: (\d+) suspended", finished.stderr)
     assert stepped_aside, finished.stderr
     assert int(stepped_aside[1]) >= 2 * n_rounds
     counted = re.search(r"counting_runtime: tasks (\d+)", finished.stderr)
@@ -418,7 +418,7 @@ def test_without_free_stacks_waits_block_and_the_program_ends(default_toolchain:
     for how in ("taskwait", "critical", "taskgroup"):
         finished = run([*WITHOUT_STACKS, str(program), how, "20"], default_toolchain, settings)
         assert finished.returncode == 0, finished.stdout + finished.stderr
-        assert re.search(r"[1-9]\d* stayed for lack of a stack", finished.stderr), finished.stderr
+        assert re.search(r"[1-9]\d* not suspended for lack of a stack", finished.stderr), finished.stderr
 
 
 @pytest.mark.parametrize("stacks", ["4M", "1000G"])

@@ -33,7 +33,7 @@ REFUSED = {
     "target_nowait.c": "GOMP_target_ext",
     "teams.c": "GOMP_teams_reg",
 }
-REFUSED_AT_THE_CALL = {"inscan.c": "GOMP_loop_start for a scan"}
+REFUSED_AT_THE_CALL = {"inscan.c": "GOMP_loop_start for a scan or conditional lastprivate"}
 
 
 @pytest.fixture(scope="module")

@@ -141,10 +141,10 @@ def test_launch_inside_a_launch_is_its_descendant() -> None:
         (f"{'n' * 300}.ompass", "too long"),
         (f"{'n' * 300}/a.ompass", "too long"),
         ("/".join(["deep" * 20] * 60), "too long"),
-        ("/proc/a.ompass", "nothing can be made in /proc"),
-        ("/proc/new/a.ompass", "nothing can be made in /proc"),
+        ("/proc/a.ompass", "no directory can be made in /proc"),
+        ("/proc/new/a.ompass", "no directory can be made in /proc"),
         ("file/%r/a.ompass", "it is a file"),
-        ("/proc/%r/a.ompass", "nothing can be made in /proc"),
+        ("/proc/%r/a.ompass", "no directory can be made in /proc"),
         ("file/a-%r.ompass", "it is a file"),
     ],
 )

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The time of each thread in bins of equal length, by state, construct, home, depth and kernel, at every zoom. One walk
-// of the trace fills the finest level; coarser levels are sums of finer ones. A request for still shorter bins reads
-// only the events after the last checkpoint before its window.
+// of the trace fills the finest level; coarser levels are sums of finer ones. A request for bins shorter than the
+// finest reads only the events from the last checkpoint before its window on.
 //
 // In each bin, the states of a thread add up to its recorded time. The shares by construct add up to its work. The
 // shares by home and by depth add up to the same work. Off-CPU intervals are parts of states. Times are nanoseconds
@@ -100,7 +100,7 @@ public:
     };
     struct ThreadData {
         uint64_t shown_until; // ticks; end of the latest interval
-        uint64_t kernel_mark; // begin of the innermost kernel's current part; never decreases
+        uint64_t kernel_mark; // start of the innermost kernel's current part; never decreases
         uint32_t lock; // wait kind of the requested lock; 0: none
     };
     using Walk = ThreadWalk<IntervalWatcher>;
@@ -177,7 +177,7 @@ public:
     uint64_t operator()(uint64_t task); // ticks; 0: unknown
 
 private:
-    static constexpr size_t kMostKept = 4096; // blocks: the creations between two checkpoints
+    static constexpr size_t kMostKept = 4096; // blocks; each has the creations between two checkpoints
     const RunFiles &run_;
     const std::vector<std::vector<WalkCheckpoint>> &checkpoints_;
     std::unordered_map<uint64_t, std::vector<uint64_t>> blocks_; // by thread << 32 | checkpoint
@@ -247,7 +247,8 @@ public:
     Problem read_intervals(const std::vector<uint32_t> &threads, uint64_t begin_ns, uint64_t end_ns, size_t limit,
                            WindowIntervals &rows);
     // The next three functions are in pyramid_tasks.cpp.
-    // Reads the whole interval of each thread at `at_ns`. Searches at most `most_records` for the end of its wait.
+    // Reads the whole interval of each thread at `at_ns`. Reads at most `most_records` records of a thread to find the
+    // end of the interval's wait.
     Problem read_moment(const std::vector<uint32_t> &threads, uint64_t at_ns, uint64_t most_records,
                         WindowIntervals &rows);
     // Finds a task that runs on `thread` at `at_ns`, its predecessors and its successors. Each search reads at most
@@ -282,7 +283,7 @@ private:
     std::vector<BinLevel> levels_; // the finest first
     std::vector<int32_t> cpus_; // by thread
     std::vector<std::vector<uint64_t>> ran_;
-    std::vector<std::vector<WalkCheckpoint>> checkpoints_; // by thread; the first is the begin of the log
+    std::vector<std::vector<WalkCheckpoint>> checkpoints_; // by thread; the first is at the start of the log
     std::unique_ptr<CreationTimes> times_;
     std::mutex reading_; // a thread holds it while it reads events
     bool was_kept_ = false;

@@ -28,7 +28,7 @@ std::vector<std::tuple<std::string, std::string>> event_kinds() {
 
 std::tuple<std::vector<uint64_t>, std::string> ideal_network(const std::vector<std::string> &directories,
                                                              const std::vector<uint32_t> &ranks) {
-    if (directories.size() != ranks.size()) throw LogError("a rank for each directory is required");
+    if (directories.size() != ranks.size()) throw LogError("`ranks` must have one entry per directory");
     std::vector<RankSteps> steps(ranks.size());
     IdealTimes times;
     for (size_t i = 0; i < ranks.size(); i++) {

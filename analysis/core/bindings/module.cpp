@@ -47,7 +47,7 @@ void bind_bases(nb::module_ &m) {
                 return row.type()(**values);
             },
             nb::sig("def replace(self, **changes: typing.Any) -> typing_extensions.Self"),
-            "Returns a copy with other values of some fields.");
+            "Returns a copy with the given fields changed.");
     nb::class_<Columns, Row>(m, "Columns", "numpy arrays of equal length.")
         .def("__len__", [](const nb::object &columns) { return nb::len(nb::object(as_dict(columns).values()[0])); })
         .def("where", &where, nb::arg("chosen"),

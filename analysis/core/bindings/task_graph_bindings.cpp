@@ -43,7 +43,7 @@ namespace {
     X(uint64_t, task, "id of the task; 0: outside of regions", from.task)                                              \
     X(uint32_t, group, "number of the task's group", from.group)                                                       \
     X(uint32_t, thread, "number of the thread that ran it", from.thread)                                               \
-    X(uint64_t, begin_ns, "begin of the step, measured from the begin of the path", clock.ns(from.begin_ticks))        \
+    X(uint64_t, begin_ns, "start of the step, since the start of the path", clock.ns(from.begin_ticks))                \
     X(uint64_t, length_ns, "length of the step", clock.ns(from.ticks))                                                 \
     X(uint64_t, start_ns, "start of the task, since the start of the run", clock.since_start(from.start_time))         \
     X(uint64_t, preempted_ns, "preempted time of the step; part of length_ns unless `on_processors`",                  \

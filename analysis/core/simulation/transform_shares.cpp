@@ -11,7 +11,7 @@ namespace {
 
 // The divisible work of one thread between two barriers.
 struct Stretch {
-    size_t begin = 0; // place of its first operation in the task
+    size_t begin = 0; // index in the task's operations, after the barrier
     uint64_t work_ns = 0;
 };
 
@@ -62,7 +62,7 @@ uint64_t scaled(uint64_t ns, uint64_t share, uint64_t whole) {
     return static_cast<uint64_t>(static_cast<unsigned __int128>(ns) * share / whole);
 }
 
-// Gives a thread its equal share of each stretch. Reduces its own work, or adds work of other threads before it.
+// Gives a thread its equal share of each stretch. Reduces the thread's own work, or inserts the missing work before it.
 Operations with_share(Operations operations, const std::vector<Stretch> &own, const std::vector<uint64_t> &shares,
                       uint16_t construct) {
     for_each_divisible(operations, [&](Operation &one, size_t number) {

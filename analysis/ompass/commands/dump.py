@@ -57,7 +57,8 @@ def dump(
     thread: ThreadOption = None,
     window: WindowOption = "",
     kind: Annotated[
-        list[str] | None, typer.Option("--kind", metavar="KIND", help="Only this kind; may be repeated.")
+        list[str] | None,
+        typer.Option("--kind", metavar="KIND", help="Only events of this kind; may be repeated."),
     ] = None,
     construct: Annotated[
         str,

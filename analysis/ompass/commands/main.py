@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command `ompass`: its subcommands, and the handling of errors.
 
-Owns the one-line form of errors and the exit codes; subcommands only raise errors.
+Prints each error on one line and exits with its exit code; subcommands only raise errors.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ EPILOG: Final = """
   ompass advise t.ompass                            rank changes by their gain
   ompass scale --threads 1,2,4 -- ./fib 30          explain why it does not scale
   ompass compare before.ompass after.ompass         show what changed
-  ompass check "./old 30" -- ./new 30               decide whether it became worse
-  ompass simulate t.ompass --threads 2,8,32         predict it on more cores
+  ompass check "./old 30" -- ./new 30               decide whether ./new is worse
+  ompass simulate t.ompass --threads 2,8,32         predict the run on more cores
   ompass doctor ./fib                               check whether it can be recorded
 
 [bold]Exit codes[/bold]
@@ -173,7 +173,7 @@ def _ended(commands: Iterable[str], arguments: Sequence[str]) -> object:
 
 
 def _check_program(name: str) -> None:
-    """Raises UsageError if the name is a run directory, or not a program, such as a misspelt command.
+    """Raises UsageError if `name` is a run directory, or no program (perhaps a misspelt command).
 
     Does not check whether the program can be started: `ompass run` reports that.
     """

@@ -156,7 +156,7 @@ def output_file(param: typer.CallbackParam, value: Path | None) -> Path | None:
 
 
 def output_folder(param: typer.CallbackParam, value: Path | None) -> Path | None:
-    """Raises OutputError, which names the option, if a new or existing directory cannot be written."""
+    """Raises OutputError, which names the option, if a directory can be neither made nor written."""
     if value is not None:
         refuse_output(_name_of(param), value, folder_problem(value), "name another place")
     return value
@@ -297,7 +297,7 @@ FormatOption = Annotated[
     choice_option(
         EditorForm,
         "--format",
-        help="Findings at their lines instead, for editors (gcc) or code hosts (sarif): "
+        help="Findings by source line instead, for editors (gcc) or code hosts (sarif): "
         "`ompass docs editors`.",
         panel=OUTPUT,
     ),
@@ -329,7 +329,7 @@ def check_json_output(as_json: bool, output: Path | None) -> None:
 def check_sources(sources: bool, html: Path | None) -> None:
     """Raises UsageError for --sources without --html."""
     if sources and html is None:
-        raise UsageError("--sources", "only a page shows sources", "add --html FILE")
+        raise UsageError("--sources", "it needs --html", "add --html FILE")
 
 
 def parse_minimum(text: str) -> float | None:
@@ -355,7 +355,7 @@ def check_threads(run: Run, numbers: Sequence[int] | None) -> None:
 
 
 def parse_from_to(window: str, start: str, end: str) -> tuple[int, int]:
-    """Returns --window, or --from and --to, in ns; by default 0 and -1, the begin and the end of the run."""
+    """Returns --window, or --from and --to, in ns; by default 0 and -1 (the run's end)."""
     if window and (start or end):
         raise UsageError("--window and --from", "they mean the same", "write --window FROM:TO alone")
     if window:
@@ -376,7 +376,7 @@ def _parse_time(option: str, text: str, default: int) -> int:
 
 
 def parse_window(window: str) -> tuple[int, int]:
-    """Returns the begin and end of `FROM:TO` in ns; an empty FROM is 0, an empty TO is -1 (the run's end)."""
+    """Returns the start and end of `FROM:TO` in ns; an empty FROM is 0, an empty TO is -1 (the run's end)."""
     if not window:
         return 0, -1
     first, colon, last = window.partition(":")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a figure as SVG, PDF, PNG, or Vega-Lite JSON; the suffix of the file's name selects the format.
 
-vl-convert contains Vega and fetches nothing. It is large, so it is loaded only when a picture is made.
+vl-convert contains Vega and downloads nothing. It is large, so only drawing a picture loads it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _on_white(spec: Spec) -> Spec:
 
 
 def svg_of(spec: Spec) -> bytes:
-    """Returns the figure as a picture with a white background."""
+    """Returns the figure as SVG with a white background."""
     return str(_vega().vegalite_to_svg(json.dumps(_on_white(spec)), vl_version=_VEGA_LITE)).encode()
 
 
@@ -98,8 +98,8 @@ def render(spec: Spec, path: Path) -> None:
 class BrowserScript:
     """The JavaScript that draws specifications in a browser: window.vegaEmbed, with its dependencies.
 
-    Another process builds it in the background, because this takes seconds. The user's cache keeps it, if
-    possible.
+    Another process builds it in the background, because this takes seconds. It is kept in the user's cache
+    directory, if possible.
     """
 
     def __init__(self) -> None:
@@ -113,7 +113,7 @@ class BrowserScript:
 
     @cached_property
     def text(self) -> str:
-        """The script, once it is built. Raises IncompleteInstallationError."""
+        """Waits until the script is built, and returns it. Raises IncompleteInstallationError."""
         if self._maker is None:
             return self._kept.read_text(encoding="utf-8")
         made, _ = self._maker.communicate()

@@ -29,7 +29,7 @@ from ompass.symbols.resolver import UNKNOWN, Location
 from ompass.units import duration
 
 _DEEP = 6  # levels that the core keeps if --depth is not given
-EVERY_TASK = 10_000  # most expanded tasks and critical steps to list
+EVERY_TASK = 10_000  # maximum number of expanded tasks, and of critical steps, to list
 
 
 class TimeKind(str, enum.Enum):
@@ -73,8 +73,8 @@ def collect_graph(
     if time is TimeKind.CPU and not knows_switches(run):
         raise NothingToShowError(
             f"{run.path} does not contain preemption times",
-            "it was recorded without the switches of threads",
-            "show --clock wall",
+            "the switches of threads were not recorded",
+            "use --clock wall",
         )
     time = time or (TimeKind.CPU if knows_switches(run) else TimeKind.WALL)
     resolver = resolver_for(run)
@@ -146,9 +146,9 @@ def _notes(run: Run, graph: TaskGraph, expanded: frozenset[int], time: TimeKind)
         )
     if graph.n_taskgroup_ends:
         notes.append(
-            f"at {graph.n_taskgroup_ends:,} ends of taskgroups (and taskloops), all earlier descendants of "
-            "the task count as waited for, because the trace does not contain the begin of a taskgroup. "
-            "The true span may be shorter."
+            f"{graph.n_taskgroup_ends:,} ends of taskgroups (and taskloops) count as waits for all earlier "
+            "descendants of the task, because the trace does not show where a taskgroup begins. The true "
+            "span may be shorter."
         )
     if graph.n_dependent_waits:
         notes.append(
@@ -175,5 +175,5 @@ def _notes(run: Run, graph: TaskGraph, expanded: frozenset[int], time: TimeKind)
             "span lacks it."
         )
     if expanded and len(graph.tasks) >= EVERY_TASK:
-        notes.append(f"only the first {EVERY_TASK:,} tasks of the expanded groups are shown one by one.")
+        notes.append(f"only the first {EVERY_TASK:,} tasks of the expanded groups are listed.")
     return notes

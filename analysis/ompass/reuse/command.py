@@ -87,7 +87,7 @@ def krd(
         typer.Option(
             "--topology",
             metavar="SYNTHETIC",
-            help="Another machine, as an hwloc synthetic string; thread 0 runs on its first CPU, and so on.",
+            help="Another machine, as an hwloc synthetic string; --place assigns the threads to its CPUs.",
             rich_help_panel=SHOWN,
         ),
     ] = "",
@@ -143,7 +143,8 @@ def krd(
     """Show the reuse distances of the program's kernels, for each last-level cache.
 
     Close reuse fits in the L2, near reuse in the last-level cache, far reuse in neither. Cold bytes were not
-    accessed there before. Coherence misses were written under another cache since the last access.
+    accessed under that cache before. Coherence misses are bytes that another cache group wrote since the last
+    access.
     """
     check_form(as_json, as_csv, output, "--figure FILE")
     if not 0 < share <= 1:

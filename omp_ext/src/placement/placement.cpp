@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Places pages through hwloc and asks the kernel where they are (move_pages without targets). Containers may forbid
-// both; memory then stays usable, and one line reports it.
+// both. Memory then stays usable, and one message per kind of call reports the refusal.
 #include "placement/placement.h"
 
 #include <algorithm>
@@ -25,7 +25,8 @@ namespace {
 // calling this library.
 constexpr size_t kMaxForeignRanges = size_t{1} << 16;
 constexpr size_t kPagesPerQuestion = 512;
-// Maximum number of pages to query in a range (some 50 ms). In a larger range they are evenly spaced.
+// Maximum number of pages to query in a range, which takes some 50 ms. In a larger range the queried pages are evenly
+// spaced.
 constexpr uintptr_t kMaxPagesAsked = uintptr_t{1} << 20;
 
 uint32_t now_s() {
@@ -130,7 +131,7 @@ void Placement::find_domains(const uintptr_t *addresses, size_t n, int *domains)
             domains[i] = homes_.find(addresses[i], page_bytes_, static_cast<int>(topology_.domains.size()));
 }
 
-// True unless the system reports a page outside the domain.
+// True unless the system reports that a page is outside the domain.
 bool Placement::all_pages_in(uintptr_t begin, uintptr_t end, int domain) {
     const auto &wanted = topology_.domains[static_cast<size_t>(domain)].nodes_to_fill;
     uintptr_t pages[kPagesPerQuestion];
@@ -147,7 +148,7 @@ bool Placement::all_pages_in(uintptr_t begin, uintptr_t end, int domain) {
     return true;
 }
 
-// Sets the policy of the pages and moves present pages. Returns false with errno if the system refuses.
+// Sets the memory policy of the pages and moves those that exist. Returns false with errno if the system refuses.
 bool Placement::place(uintptr_t begin, uintptr_t end, int domain) {
     const HwlocLibrary *hwloc = hwloc_library();
     if (!hwloc || !topology_.places_memory) {
@@ -229,7 +230,7 @@ int Placement::domain_holding_most(ByteRange range) {
     const uintptr_t first = begin >> page_shift_, n_pages = ((end - 1) >> page_shift_) - first + 1;
     const uintptr_t n_pages_each = (n_pages - 1) / kMaxPagesAsked + 1;
     BytesByDomain bytes_by_domain(topology_.domains.size());
-    uintptr_t addresses[kPagesPerQuestion + 1]; // one more for the end of the last page
+    uintptr_t addresses[kPagesPerQuestion + 1]; // one more for the end of the last query
     int domains[kPagesPerQuestion];
     for (uintptr_t page = 0; page < n_pages;) {
         size_t n = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes domains from an hwloc topology, or from CPUs alone without hwloc.
+// Makes domains from an hwloc topology, or from the CPUs alone if there is no hwloc.
 #include "placement/topology.h"
 
 #include <algorithm>
@@ -131,8 +131,8 @@ private:
         return sets;
     }
 
-    // Finds the smallest nodes that contain all of the CPUs, or else all nodes that contain some of them. Of several
-    // nodes with the same CPUs the first gets the memory, because hwloc lists ordinary memory first.
+    // Finds the smallest nodes that contain all CPUs of the domain, or else all nodes that contain some of them. Of
+    // several nodes with the same CPUs the first gets the memory, because hwloc lists ordinary memory first.
     void find_nodes(Domain &domain) const {
         std::vector<unsigned> partly;
         int smallest = 0;
@@ -208,7 +208,7 @@ private:
     const CpuSet *allowed_; // null: all
 };
 
-// Chooses the domains by the request. If the machine has no objects of that level, sets `complaint` and chooses the
+// Chooses the requested domains. If the machine has no objects of the requested level, sets `complaint` and chooses the
 // usual domains.
 void choose_domains(const Machine &machine, const DomainRequest &request, Topology &topology) {
     if (request.level == Level::kParts) {
@@ -309,7 +309,7 @@ Topology read_topology(const DomainRequest &request, const CpuSet &allowed) {
     const HwlocLibrary *hwloc = hwloc_library();
     if (!hwloc) {
         choose_without_hwloc(request, allowed, topology);
-        if (is_privileged()) return topology; // such a program may not load hwloc, so there is nothing to report
+        if (is_privileged()) return topology; // a privileged program may not load hwloc: nothing to report
         topology.complaint =
             "libhwloc.so.15 cannot be opened: the machine's nodes and caches are unknown, and memory is "
             "not placed";

@@ -21,8 +21,9 @@ int64_t now_ns() {
 
 namespace {
 
+// Longest time for which lend_processor() yields. The second applies if all threads of the team have begun the region
+// and none searches: they may create tasks, too.
 constexpr int64_t kLongestLoanNs = 20'000;
-// The same if all threads of the team have begun the region and none searches. They may create tasks, too.
 constexpr int64_t kLongestLoanToAllNs = 1'000;
 constexpr int64_t kShortSleepNs = 200'000;
 constexpr int64_t kLongestSpinNs = 320'000;
@@ -52,7 +53,7 @@ bool Idle::spin_on() {
         worker_.team->n_searching.fetch_add(1, std::memory_order_relaxed);
     }
     if (n_rounds_ <= kPauses) {
-        // With more threads than processors, the awaited task is on a thread that needs this processor.
+        // With more threads than processors, the awaited task may be on a thread that needs this processor.
         if (worker_.team->n_surplus > 0 && worker_.team->is_strict())
             sched_yield();
         else
@@ -77,7 +78,7 @@ void Idle::announce() {
 }
 
 void Idle::retract() {
-    // If the value is 0, a waker has already decremented n_asleep.
+    // If the value is 0, the waker decrements n_asleep.
     if (worker_.asleep.exchange(0, std::memory_order_relaxed) == 1)
         worker_.team->n_asleep.fetch_sub(1, std::memory_order_relaxed);
 }
@@ -117,7 +118,7 @@ void wake_for_task(Team &team, int domain) {
     for (int i = 0; i < team.n_workers; i++) {
         Worker &worker = team.workers[i];
         const bool is_inside = worker.domain == home;
-        // A constrained wait can seldom run this task, because it runs only descendants of the waiting one.
+        // A thread in a constrained wait can seldom run this task, because it runs only its task's descendants.
         if (worker.is_constrained.load(std::memory_order_relaxed)) continue;
         if (worker.asleep.load(std::memory_order_relaxed) == 0) {
             n_awake++;

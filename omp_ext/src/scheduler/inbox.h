@@ -2,7 +2,7 @@
 // The inbox of a domain: tasks that wait for any of its threads. Each parent has a list of its children in inboxes.
 //
 // Contract. Any thread may call any function except claim. put, send, take and claim cost O(1), amortized. An entry is
-// in at most one inbox. An entry that was put is in its parent's list too, until it is taken or claimed.
+// in at most one inbox. An entry that put() adds is also in its parent's list, until it is taken or claimed.
 // put:   adds an entry. Its parent must exist until the entry's task is complete.
 // send:  as put, for an entry that the parent will not claim. Writes to one shared cache line; put writes to three.
 // take:  takes the first entry that fits, among the first `n_looked_at`. `fits` may read the entry and all its
@@ -11,11 +11,11 @@
 //        entry was sent; see_next must not read it.
 // claim: called by the parent's thread; takes one of the parent's entries out of any inbox.
 //
-// A receiver puts sent entries before the others, newest first. It keeps them as a chain that it does not read, because
-// they are in other caches. It merges the chains into the list when it needs more than the first entry.
+// take and take_first put sent entries before the others, newest first. They keep these as chains, which they seldom
+// read, because the entries are in other caches. take, and put at the front, merge the chains into the list.
 // Locks: an inbox's lock before a parent's; claim holds one at a time. Under the parent's lock, the thread that sets
-// `claimed` or unlinks the entry from the parent's list becomes the owner of the entry. The owner may free it once it
-// has unlinked it from the inbox, too.
+// `claimed` or unlinks the entry from the parent's list becomes the owner of the entry. The owner may free the entry
+// after unlinking it from the inbox, too.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@
 
 namespace omp_ext {
 
-// A lock held for some ten instructions.
+// A spin lock for short critical sections.
 class SpinLock {
 public:
     void lock() {
@@ -60,7 +60,7 @@ struct ChildList {
 struct QueueEntry {
     QueueEntry *next, *previous; // in the inbox, under its lock
     QueueEntry *next_sibling, *previous_sibling; // under the parent's lock
-    ChildList *siblings; // null: sent
+    ChildList *siblings; // the parent's list; null: a sent entry
     std::atomic<Inbox *> inbox; // inbox that the entry was put into; written under both locks
     bool claimed; // under the parent's lock
     uint16_t depth; // depth of the task, saturated; 0: implicit
@@ -68,7 +68,7 @@ struct QueueEntry {
 
 class alignas(64) Inbox {
 public:
-    // Appends an entry, or puts it at the front, where it is found first.
+    // Adds an entry at the end or at the front.
     void put(QueueEntry *entry, ChildList *siblings, bool at_front) {
         entry->siblings = siblings;
         entry->claimed = false;
@@ -85,7 +85,7 @@ public:
         lock_.unlock();
     }
 
-    // Puts an entry at the front, but not into its parent's list.
+    // Adds an entry at the front, but not to its parent's list.
     void send(QueueEntry *entry) {
         entry->siblings = nullptr;
         uint64_t before = 0, after = 0;
@@ -238,7 +238,7 @@ private:
         (entry->next ? entry->next->previous : last_) = entry->previous;
         count(-1);
     }
-    // Returns false if the entry is claimed.
+    // Unlinks the entry from its parent's list. Returns false if the parent has claimed it.
     static bool leave_siblings(QueueEntry *entry) {
         ChildList *siblings = entry->siblings;
         if (!siblings) return true;

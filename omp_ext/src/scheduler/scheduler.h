@@ -6,10 +6,10 @@
 //
 // OpenMP's task scheduling constraint holds: a thread that waits in a task starts only descendants of that task, unless
 // it waits in a barrier or suspends the task. So the tasks on a stack are a chain of descendants, and the items of the
-// deque from `mark` on are descendants of the current task. A held task is in the deque of a thread that can return to
-// it, or in an inbox. The parent's thread finds it in an inbox, too, unless the parent may be suspended. So waiting
-// threads cannot deadlock: the thread in the deepest waiting task can run all descendants of that task, wherever they
-// are.
+// deque from `mark` on are descendants of the current task. A queued task is in an inbox, or in the deque of a thread
+// that can return to the task. The parent's thread can take the task out of any inbox, unless the parent may be
+// suspended. So waiting threads cannot deadlock: the thread in the deepest waiting task can run all descendants of that
+// task, wherever they are.
 //
 // In strict mode a waiting task may be suspended, or a small task may run on top of it; the waiting task then waits for
 // that task as well. Every wait is for a task that began later. So there is no cycle if tasks wait for their children
@@ -34,7 +34,7 @@ void hold_dependent(Worker &worker, Task &task, const Dependence *dependences, i
 // Runs a task on top of the current one.
 void run(Worker &worker, Task &task);
 void run_on_new_stack(Worker &worker, Task &task);
-// Runs a task inside the current one, on a new stack if half of the present one is used.
+// Runs a task on top of the current one, on a new stack if half of the present stack is used.
 inline void run_on_top(Worker &worker, Task &task) {
     if (stack_is_half_used()) return run_on_new_stack(worker, task);
     run(worker, task);
@@ -42,10 +42,10 @@ inline void run_on_top(Worker &worker, Task &task) {
 
 // Reuse of tasks. Where tasks run at their creation, in a team of one or because they are short (throttle.h), one Task
 // serves all tasks of a loop: almost all fields of the next task are the same. take_spare() returns the last task that
-// has ended, as a new child of the current task; null if that task had another construct or parent. When the program
-// submits the block worker.reused, run_reused() runs the task. It returns false if the task needs hold() or submit():
-// it must be queued, an affinity clause may have given it a domain, or the program did not submit the reused task, so
-// the block has another task now.
+// has ended, as a new child of the current task; null if that task had another construct, parent or domain. When the
+// program submits the block worker.reused, run_reused() runs the task. It returns false if the task needs hold() or
+// submit(): the task must be queued, an affinity clause may have given it a domain, or the block now belongs to another
+// task, because the program never submitted the reused one.
 inline Task *take_spare(Worker &worker, const void *code, size_t block_bytes, size_t shared_bytes,
                         int32_t (*routine)(int32_t, void *)) {
     Task *task = worker.spare;
@@ -105,7 +105,7 @@ void end_repeated(Worker &worker, Task &task, uint32_t n_runs); // frees the tas
 // Runs a child that the current task created and that must not be queued.
 void run_at_once(Worker &worker, Task &task);
 
-// Begins and ends a task that compiled code calls inside its creator. `code`: return address for tools, or null.
+// Begin and end a task that compiled code calls inside its creator. `code`: return address for tools, or null.
 void begin_undeferred(Worker &worker, Task &task, const void *code);
 void end_undeferred(Worker &worker, Task &task); // a light task may be freed on return
 
@@ -130,7 +130,8 @@ void wait_for_finishing_children(Worker &worker);
 // A lock, or a turn in an ordered loop, that a task waits for in a team that suspends waiting tasks.
 struct Awaited {
     virtual bool is_over() = 0; // true: the task has the lock or turn
-    // Returns true if the thread that passes the lock or turn on will resume the suspension; false if the task has it.
+    // Returns true if the thread that passes the lock or turn on will resume the suspension; false if the task already
+    // has it.
     virtual bool arm(Suspension &suspension) = 0;
 
 protected:
@@ -142,12 +143,12 @@ void wait_suspended(Worker &worker, Awaited &awaited);
 // Lets the current task give way to one other task, if there is one.
 void yield(Worker &worker);
 
-// Moves the current untied task back to a thread that ran an earlier part of it. When the body of the task has ended,
-// moves it to the thread that began it and owns the frames below it.
+// Moves the current untied task back to the thread of `former`, which ran an earlier part of it. After the body, this
+// is the thread that began the task, because it owns the frames below.
 void move_back_to(Worker &former);
 
-// Ends a task after its body, before the runtime completes it: starts its successors and counts a remote task for its
-// parent. Other tasks need no call, because run() in scheduler.cpp counts them.
+// Ends a task after its body, before the runtime completes it: releases its successors and counts a remote task for its
+// parent. A tied task on top of its parent, without event and dependences, needs no call: run() counts it.
 void end_body(Worker &worker, Task &task);
 // Fulfils the event of a detachable task, here and in the runtime. `worker`: null for a thread outside of teams.
 void fulfill(Worker *worker, Team &team, Task &task, void *event);

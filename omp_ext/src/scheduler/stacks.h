@@ -26,8 +26,8 @@ public:
     // Gives a stack back. May be called on this stack, just before leaving it for good.
     void give(Stack *stack);
     // Releases pages of idle stacks to the system: all pages of stacks that were not needed since the last release, and
-    // the lower pages of the others. Does so at most ten times a second, because later regions need the same pages. The
-    // first time is a tenth of a second after the first stack was taken, or when the thread has many stacks in use.
+    // the lower pages of the others. Does nothing within a tenth of a second of the first take() or the last release,
+    // because later regions need the same pages, unless the thread had many stacks in use since then.
     void trim();
     bool are_in_use() const { return n_taken_ > 0; }
 
@@ -41,7 +41,7 @@ private:
     int64_t next_trim_ns_ = 0;
 };
 
-// The state of a stack that its thread left. Lies on this stack.
+// The saved state of a stack that a thread left. Lies on that stack.
 struct StackContext {
     std::atomic<void *> registers{nullptr}; // null until the stack is left
     const char *lowest = nullptr;
@@ -55,16 +55,16 @@ struct StackContext {
 // Waits until the thread that is leaving the stack `there` has left it.
 void wait_until_left(const StackContext &there);
 
-// Leaves the present stack, `here`, for the stack `there`, which a thread left before. Returns when a thread goes back
-// to `here`; then runs on that thread.
+// Leaves the present stack, `here`, for the stack `there`, which a thread left before. When a thread goes back to
+// `here`, returns on that thread.
 void go_to(StackContext &here, StackContext &there);
 // Leaves the present stack for a new one and calls entry(argument) there. entry must end in abandon_for. The argument
 // must not be on the present stack if other threads may go to `here`.
 void go_to_new(StackContext &here, Stack &stack, void (*entry)(void *), void *argument);
-// Leaves a stack that go_to_new began, for good, and goes to `there`.
+// Leaves for good the present stack, which go_to_new began, and goes to `there`.
 [[noreturn]] void abandon_for(StackContext &there);
 
-// Calls a function on a new stack, and returns when it returns.
+// Calls a function on a new stack. Returns when the function returns.
 void call_on(Stack &stack, void (*function)(void *), void *argument);
 
 // The stack of the calling thread. The thread's first switch or first call of is_below_middle_of_stack() finds it;
@@ -86,7 +86,7 @@ inline bool stack_is_half_used() {
     return __builtin_expect(frame < present_stack.middle, 0) && is_below_middle_of_stack(frame);
 }
 
-// Prints the size and the limit of stacks on stderr.
+// Prints the size of a stack, and the maximum and present number of stacks, on stderr.
 void display_stacks();
 
 // Forgets all stacks, in the child of a fork.

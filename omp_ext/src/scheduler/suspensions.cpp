@@ -12,13 +12,14 @@ namespace omp_ext {
 
 namespace {
 
-// True if the runtime's current task is the implicit one. Light tasks do not change that, unless some task has a proxy
-// task. If a tool is active, returns false for light tasks.
+// True if the runtime's current task is the implicit one: `task` is the implicit task, or it is light while no task on
+// the stack has a proxy task and no tool is active.
 bool is_in_implicit_task(const Worker &worker, const Task &task) {
     return &task == &worker.implicit || (is_light(task) && worker.n_proxies == 0 && !runtime::is_watched());
 }
 
-// Makes the task of `base_task` the runtime's current task (null: the implicit task) in place of the task of `here`.
+// Makes the task to which `base_task` returns the runtime's current task (null: the implicit task). First gives the
+// task of `here` (null: none) a base task, if it needs one.
 void change_current(Worker &worker, Suspension *here, void *base_task) {
     const bool is_elsewhere = here && !is_in_implicit_task(worker, *here->task);
     if (is_elsewhere) here->base_task = runtime::make_base_task(worker);
@@ -37,8 +38,8 @@ void restore(const Suspension &here) {
     worker.proxied = here.proxied;
 }
 
-// Prepares to resume `there` on this thread, once the thread that suspended it has left the stack. These waits cannot
-// form a cycle: other threads can take the suspension that this thread leaves only after it has taken `there`.
+// Prepares to resume `there` on this thread. Waits until the thread that suspended `there` has left the stack. These
+// waits cannot form a cycle: a thread takes `there` before other threads can take its own suspension.
 void take_over(Worker &worker, Suspension &there) {
     wait_until_left(there.context);
     if (there.worker == &worker) return;
@@ -46,7 +47,7 @@ void take_over(Worker &worker, Suspension &there) {
     there.task->flags |= kMoved;
 }
 
-// Appends a suspension that any thread of the domain may resume.
+// Appends a suspension to the ready list of the domain, because any thread of the domain may resume it.
 void add_ready(Suspension &suspension) {
     Worker &worker = *suspension.worker;
     Team &team = *worker.team;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums the counts, for omp_ext.h and OMP_EXT_STATISTICS.
+// Sums the workers' counts of tasks, steals and sleeps, for omp_ext.h and OMP_EXT_STATISTICS.
 #include "tools/statistics.h"
 
 #include <algorithm>
@@ -100,8 +100,8 @@ bool is_domain(int domain) { return domain >= 0 && domain < domains::count(); }
 
 void print_statistics() {
     const Statistics all = of_process();
-    say("tasks: %llu created, %llu run, %llu in their domain, %llu stolen inside domains, %llu outside, %llu rescued; "
-        "%llu steal attempts, %llu lost races, %llu sleeps",
+    say("tasks: %llu created, %llu run, %llu in their domain, %llu stolen within domains, %llu between domains, %llu "
+        "rescued; %llu steal attempts, %llu lost races, %llu sleeps",
         static_cast<unsigned long long>(all.n_created), static_cast<unsigned long long>(all.n_run),
         static_cast<unsigned long long>(all.n_local), static_cast<unsigned long long>(all.n_stolen_inside),
         static_cast<unsigned long long>(all.n_stolen_outside), static_cast<unsigned long long>(all.n_rescued),
@@ -113,8 +113,8 @@ void print_statistics() {
         n_unsuspended += worker.statistics.n_unsuspended.get();
     });
     if (n_suspended + n_unsuspended > 0)
-        say("waits: %llu stepped aside, %llu stayed for lack of a stack", static_cast<unsigned long long>(n_suspended),
-            static_cast<unsigned long long>(n_unsuspended));
+        say("waits: %llu suspended, %llu not suspended for lack of a stack",
+            static_cast<unsigned long long>(n_suspended), static_cast<unsigned long long>(n_unsuspended));
     if (domains::count() == 1) return;
     for (int i = 0; i < domains::count(); i++) {
         if (const int first = domains::first_alike(i); first != i) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The waits, loops and calls that one thread has met, by return address and kind. Only that thread uses the table.
+// The waits, loops, MPI calls and target constructs that one thread has met, by return address and kind. Only that
+// thread uses the table.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@ namespace ompass {
 
 class PlaceTable {
 public:
-    void set_log(ThreadLog *log) { log_ = log; } // the log that holds the slots; called first
+    void set_log(ThreadLog *log) { log_ = log; } // the log holds the slots; call this first
 
     // Returns the slot of the wait of that kind at this return address.
     format::WaitSlot &wait(const void *address, uint32_t kind) {
@@ -21,7 +22,7 @@ public:
     format::LoopSlot &loop(const void *address, uint32_t work) {
         return *static_cast<format::LoopSlot *>(find(address, work, format::DefinitionKind::kLoop));
     }
-    // A called function.
+    // A called MPI function.
     struct Call {
         uint32_t number; // distinguishes the functions called at one address
         uint32_t flags;

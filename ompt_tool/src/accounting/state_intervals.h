@@ -160,7 +160,7 @@ inline void close_interval(ThreadState &thread, State state, uint64_t now) {
 }
 
 // Returns the slot of the wait that the open gap belongs to: the current task's wait. An undeferred task that a runtime
-// creates inside a wait does not wait itself; its gap belongs to the slot of unknown waits.
+// creates inside a wait does not wait itself; its gap belongs to no wait, so it goes to slot 0, which is never read.
 inline format::WaitSlot &wait_of_gap(ThreadState &thread) {
     const TaskState &task = *thread.current;
     return __builtin_expect(task.flags & kWaiting, 1) ? *task.wait : thread.places.wait_of(0);

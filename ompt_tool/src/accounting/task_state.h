@@ -10,7 +10,7 @@
 // of its threads runs a part: a separate state that lives from a start or resumption to the next suspension or the
 // completion. Any other task is on one thread at a time and needs no parts.
 //
-// A state has owner != null if and only if it is on a thread's stack. An untied task is not; its parts are.
+// A state has owner != null if and only if it is on a thread's stack. An untied task is on no stack; its parts are.
 // A state in a pool has: creator == the pool's owner; owner == null; creating == 0; n_predecessors == 0; id == 0, or
 // the id of the dependent task that used it last.
 #pragma once
@@ -59,7 +59,7 @@ enum TaskFlag : uint16_t {
 };
 
 // A plain task touches only cache line 1. Tasks that wait, untied tasks and their parts also touch the start of line 2.
-// The rest of lines 2 and 3 is for tasks with dependences.
+// The rest of line 2, and line 3, are for tasks with dependences.
 struct alignas(64) TaskState {
     uint64_t id; // creating thread << 40 | counter; 0: none; meaningless for inline tasks
     // Time of its creation or, for a suspended untied task, of its return to the queue. Parts: the task's start if the
@@ -76,7 +76,7 @@ struct alignas(64) TaskState {
         uint16_t stack; // index of the thread whose stack it is on, while owner is set
     };
     uint16_t flags; // TaskFlag
-    uint8_t n_predecessors; // the last entry of the ring is number n_predecessors - 1, modulo its size
+    uint8_t n_predecessors; // the last entry of the ring `predecessors` is at n_predecessors - 1, modulo its size
     uint8_t creating; // inside a wrapped creation
     union {
         uint32_t weight; // number of tasks that a timed task represents; for a deferred task, only after its start

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of a thread's task constructs, and its stack of regions.
+// A thread's table of task constructs, its open loops and its stack of regions.
 #include "accounting/thread_state.h"
 
 #include <cstdlib>
@@ -9,7 +9,7 @@
 
 namespace ompass {
 
-// The slot that receives the counts of all threads during a pause. Never read.
+// The slot that all threads use during a pause. No file contains it.
 static format::ConstructSlot uncounted;
 
 TaskConstruct *ConstructTable::find_at(const void *address, uint32_t flags) {

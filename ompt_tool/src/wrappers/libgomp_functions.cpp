@@ -66,13 +66,13 @@ OMPASS_PASS_ON(omp_set_teams_thread_limit)
 OMPASS_PASS_ON(omp_set_teams_thread_limit_)
 
 // Returns the allocator to use instead of this one in a gcc program. All predefined allocators of libgomp use the
-// same memory. LLVM's runtimes search for several kinds of memory, and some (14, 15) crash if they find none.
+// same memory. LLVM's runtimes search for several kinds of memory; versions 14 and 15 crash if they find none.
 static uintptr_t allocator_of(uintptr_t allocator) {
     constexpr uintptr_t kDefault = 1, kLastPredefined = 8;
     return allocator > kDefault && allocator <= kLastPredefined && is_gcc_program() ? kDefault : allocator;
 }
 
-// Forwards a call with another allocator; `second`, `third` and `fourth` are the arguments after the first.
+// Forwards a call with another allocator (allocator_of); `second`, `third` and `fourth` follow the first argument.
 #define OMPASS_ALLOCATE(name, second, third, fourth)                                                                   \
     OMPASS_EXPORT uintptr_t name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d) {                                 \
         static Router router;                                                                                          \
@@ -163,7 +163,7 @@ void display(CaptureAffinity *capture, const char *format, size_t length) {
 
 } // namespace
 
-// Both functions call the Fortran function, because in LLVM's runtimes the name without `_` has two versions.
+// Both functions call omp_capture_affinity_, because LLVM's runtimes have two versions of the name without `_`.
 OMPASS_EXPORT void omp_display_affinity(const char *format) {
     static Router router;
     const auto [next, is_own] = next_of<void(const char *)>(router, "omp_display_affinity");
@@ -322,7 +322,8 @@ OMPASS_REFUSE(GOACC_update)
     OMPASS_EXPORT uintptr_t name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f,         \
                                  uintptr_t g, uintptr_t h, uintptr_t i, uintptr_t j) {                                 \
         const uintptr_t arguments[] = {a, b, c, d, e, f, g, h, i, j};                                                  \
-        if (arguments[position] && ompass::runs_on_preloaded_runtime()) refuse(#name " for a scan");                   \
+        if (arguments[position] && ompass::runs_on_preloaded_runtime())                                                \
+            refuse(#name " for a scan or conditional lastprivate");                                                    \
         static Router router;                                                                                          \
         OMPASS_JUMP next_of<decltype(name)>(router, #name).function(a, b, c, d, e, f, g, h, i, j);                     \
     }
@@ -349,7 +350,7 @@ OMPASS_EXPORT bool GOMP_cancel(int construct, bool do_cancel) {
 
 // LLVM's runtimes run no iterations of such a loop if it counts downwards. These functions start a loop with signed
 // bounds instead. If both bounds are negative as signed numbers, or neither is, their order is the same in both types.
-// The program fetches further chunks in the same way.
+// The program still fetches further chunks with GOMP_loop_ull_*_next.
 
 namespace {
 
@@ -396,7 +397,8 @@ OMPASS_UNSIGNED_LOOP(ordered_runtime_start)
                                                  uintptr_t f, uintptr_t g, uintptr_t h, uintptr_t i,                   \
                                                  uintptr_t memory) {                                                   \
         static Router router, signed_router;                                                                           \
-        if (memory && ompass::runs_on_preloaded_runtime()) refuse("GOMP_loop_ull_" #kind " for a scan");               \
+        if (memory && ompass::runs_on_preloaded_runtime())                                                             \
+            refuse("GOMP_loop_ull_" #kind " for a scan or conditional lastprivate");                                   \
         const auto [next, is_own] = next_of<decltype(GOMP_loop_ull_##kind)>(router, "GOMP_loop_ull_" #kind);           \
         if (!up && is_own) {                                                                                           \
             check_signed("GOMP_loop_ull_" #kind " down across 2^63", start, end);                                      \
