@@ -204,8 +204,9 @@ class _Elf:
 
 
 def _text(texts: bytes, at: int) -> str:
-    """Returns the string at an offset of a string table."""
-    return texts[at : texts.find(b"\0", at)].decode("utf-8", "replace")
+    """Returns the string at an offset of a string table. The last string of a damaged table may lack its end."""
+    end = texts.find(b"\0", at)
+    return texts[at : end if end >= 0 else None].decode("utf-8", "replace")
 
 
 @contextmanager

@@ -119,6 +119,7 @@ Problem Pyramid::read_links(uint64_t task, uint32_t thread, uint64_t at_ns, uint
     // Searches growing windows, forward or back from a moment, until it finds all tasks or has read `most_records`.
     const auto search = [&](std::vector<LinkedTask> &wanted, uint64_t from_ns, bool forward,
                             uint64_t limit_ns) -> Problem {
+        if (forward ? from_ns > limit_ns : from_ns < limit_ns) return {}; // outside of the run
         TaskFinder finder(wanted);
         uint64_t records = most_records, length = kFirstWindowNs;
         uint64_t begin = from_ns, end = from_ns;
