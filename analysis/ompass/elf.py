@@ -204,7 +204,7 @@ class _Elf:
 
 
 def _text(texts: bytes, at: int) -> str:
-    """Returns the string at an offset of a string table. The last string of a damaged table may lack its end."""
+    """Returns the string at an offset of a string table, whose last string may lack its end."""
     end = texts.find(b"\0", at)
     return texts[at : end if end >= 0 else None].decode("utf-8", "replace")
 
