@@ -239,9 +239,12 @@ def test_a_killed_program_keeps_its_samples(
 
 def test_a_long_serial_part_is_sampled_to_its_end(record: Record) -> None:
     # Runs for 2 to 4 s. The ring of the first thread has room for a tenth of its samples.
-    recorded = record("samples/long_serial.c", environment={"OMPASS_SAMPLE": str(HZ)})
-    samples = report_of(recorded.run_dir)["samples"]
-    assert samples["lost"] > 100, "the program is too short"
+    n_lost: list[int] = []
+    while not n_lost or n_lost[-1] <= 100:  # beside other programs, a virtual machine may skip timers
+        assert len(n_lost) < 6, f"the program is too short: {n_lost}"
+        recorded = record("samples/long_serial.c", environment={"OMPASS_SAMPLE": str(HZ)})
+        samples = report_of(recorded.run_dir)["samples"]
+        n_lost.append(samples["lost"])
     serial = [line for line in samples["lines"] if line["owner"] == "serial"]
     found = {line["line"]: line["share"] for line in serial if Path(line["file"] or "").name == "spin.h"}
     for (_, number), share in shares_by_line(SOURCES / "spin.h").items():
