@@ -27,10 +27,11 @@ TaskProgram deepen(const TaskProgram &program, uint16_t after, uint32_t depth, u
 // Removes all acquisitions of the lock. Work under the lock takes as long as before, but may run at any time.
 TaskProgram without_lock(const TaskProgram &program, uint32_t lock);
 
-// Removes all barriers at the construct `barrier`, except the last of each region.
-// Returns the program without the time that recording adds to implicit tasks: `fork_ns` to each task, and `barrier_ns` to
-// its work before each barrier.
+// Returns the program without the time that recording adds to implicit tasks: `fork_ns` to each task, and `barrier_ns`
+// to its work for each barrier.
 TaskProgram without_region_recording(const TaskProgram &program, uint32_t barrier_ns, uint32_t fork_ns);
+
+// Removes all barriers at the construct `barrier`, except the last of each region.
 TaskProgram merge_barriers(const TaskProgram &program, uint16_t barrier);
 
 // Merges successive regions of the construct with equal team sizes and only work in between. Removes all their barriers

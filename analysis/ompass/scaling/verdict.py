@@ -15,7 +15,7 @@ time. Also interprets factored speed-up curves: the four gaps and the bends (Aca
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -197,15 +197,21 @@ def _largest(point: ScalingPoint, evidence: Evidence, found: Sequence[Loss]) -> 
     if point.efficiency >= thresholds.SCALES_EFFICIENCY:
         return None
     inflation = [loss for loss in found if loss.kind in CAUSES]
-    others = [loss for loss in found if loss.kind not in CAUSES]
     share = sum(loss.share for loss in inflation)
     first = evidence.findings[0].kind if evidence.findings else ""
-    least = _ABOUT_EQUAL * others[0].share
-    fitting = (loss for loss in others if first in _FINDINGS_OF.get(loss.kind, ()) and loss.share >= least)
-    other = next(fitting, others[0])
-    least = _ABOUT_EQUAL * inflation[0].share
-    part = next((loss for loss in inflation if loss.kind == first and loss.share >= least), inflation[0])
-    if first in _FINDINGS_OF.get(other.kind, ()):
+
+    def is_explained(loss: Loss) -> bool:
+        """True if the first finding explains a loss that is no part of the inflation."""
+        return first in _FINDINGS_OF.get(loss.kind, ())
+
+    def largest(among: Sequence[Loss], fits: Callable[[Loss], bool]) -> Loss:
+        """Returns the largest loss, or another of about its size if that fits."""
+        least = _ABOUT_EQUAL * among[0].share
+        return next((loss for loss in among if fits(loss) and loss.share >= least), among[0])
+
+    other = largest([loss for loss in found if loss.kind not in CAUSES], is_explained)
+    part = largest(inflation, lambda loss: loss.kind == first)
+    if is_explained(other):
         share = inflation[0].share
     elif first == part.kind:
         share /= _ABOUT_EQUAL
@@ -213,8 +219,8 @@ def _largest(point: ScalingPoint, evidence: Evidence, found: Sequence[Loss]) -> 
         return part
     # A finding may explain several losses, none of which is large: at barriers, threads wait and are idle.
     least_ns = thresholds.DISEASE_SHARE * point.thread_time_ns
-    is_explained = first in _FINDINGS_OF.get(other.kind, ()) and evidence.findings[0].cost_ns >= least_ns
-    return other if other.share >= thresholds.DISEASE_SHARE or is_explained else None
+    is_large = other.share >= thresholds.DISEASE_SHARE
+    return other if is_large or (is_explained(other) and evidence.findings[0].cost_ns >= least_ns) else None
 
 
 def losses(point: ScalingPoint, evidence: Evidence) -> tuple[Loss, ...]:

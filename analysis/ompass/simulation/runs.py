@@ -148,7 +148,7 @@ def simulate(
     log = AccessLog() if reuse else None
     options = replace(options, accesses=log)
     if untraced:
-        program = untraced_regions(program, known)
+        program = untraced_regions(program, machine)
     if taskgraph:
         program, replays = _with_replays(program)
     found: list[Prediction] = []

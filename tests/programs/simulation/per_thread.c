@@ -6,6 +6,7 @@
 #include <omp.h>
 #endif
 
+// Preempted time is no work, so this takes processor time.
 static void work_ms(double ms) {
     struct timespec begin, now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
