@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the smallest tasks of each kind: dependences, taskloop, one producer, task reductions, recursion. A program has
-// only one kind (-DKIND=wavefront), because task reductions change how the extension runs all tasks of a program.
+// Runs the smallest tasks of one kind (-DKIND=wavefront): dependences, taskloop, one producer, task reductions, recursion.
 //   task_kinds THREADS NANOSECONDS
 // NANOSECONDS: the length of each task; 0: empty. Prints JSON: the seconds of the best of three runs after a warm-up,
 // and the number of tasks. Exit 1: a wrong result.

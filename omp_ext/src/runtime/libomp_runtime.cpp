@@ -108,9 +108,9 @@ void add_references(const ompass::LoadedLibrary &library, References &references
         references.target_tasks |= starts_with("__kmpc_omp_target");
         if (is_unknown_task_function(name)) snprintf(references.unknown, sizeof references.unknown, "%s", name);
         for (const char *start :
-             {"__kmpc_task_reduction_", "__kmpc_taskred_", "__kmpc_task_allow_completion_event", "__kmpc_omp_target",
-              "__kmpc_proxy_task", "__tgt_target", "GOMP_target", "GOMP_taskgroup_reduction", "GOMP_task_reduction",
-              "GOMP_workshare_task_reduction", "GOMP_parallel_reductions", "omp_fulfill_event"})
+             {"__kmpc_task_reduction_modifier_", "__kmpc_taskred_modifier_", "__kmpc_task_allow_completion_event",
+              "__kmpc_omp_target", "__kmpc_proxy_task", "__tgt_target", "GOMP_target", "GOMP_taskgroup_reduction",
+              "GOMP_task_reduction", "GOMP_workshare_task_reduction", "GOMP_parallel_reductions", "omp_fulfill_event"})
             references.runtime_tasks |= starts_with(start);
     });
 }

@@ -463,35 +463,6 @@ OMP_EXT_HOOK(void, __kmpc_end_taskgroup, (void *location, int32_t thread), (loca
     real___kmpc_end_taskgroup()(location, number_of_this_thread(thread));
 }
 
-// Task reductions of a region open a taskgroup. Some runtimes open it by a call that reaches us, others do not.
-OMP_EXT_HOOK(void *, __kmpc_task_reduction_modifier_init,
-             (void *location, int32_t thread, int32_t is_worksharing, int32_t n, void *reductions),
-             (location, thread, is_worksharing, n, reductions)) {
-    const Group *outer = this_worker ? this_worker->current->group : nullptr;
-    if (this_worker) need_proxy(*this_worker);
-    void *group = real___kmpc_task_reduction_modifier_init()(location, thread, is_worksharing, n, reductions);
-    if (this_worker && this_worker->current->group == outer) begin_group(*this_worker);
-    return group;
-}
-
-OMP_EXT_HOOK(void *, __kmpc_taskred_modifier_init,
-             (void *location, int32_t thread, int32_t is_worksharing, int32_t n, void *reductions),
-             (location, thread, is_worksharing, n, reductions)) {
-    const Group *outer = this_worker ? this_worker->current->group : nullptr;
-    if (this_worker) need_proxy(*this_worker);
-    void *group = real___kmpc_taskred_modifier_init()(location, thread, is_worksharing, n, reductions);
-    if (this_worker && this_worker->current->group == outer) begin_group(*this_worker);
-    return group;
-}
-
-OMP_EXT_HOOK(void, __kmpc_task_reduction_modifier_fini, (void *location, int32_t thread, int32_t is_worksharing),
-             (location, thread, is_worksharing)) {
-    const Group *group = this_worker ? this_worker->current->group : nullptr;
-    if (this_worker) wait_for_group(*this_worker);
-    real___kmpc_task_reduction_modifier_fini()(location, thread, is_worksharing);
-    if (this_worker && group && this_worker->current->group == group) end_group(*this_worker);
-}
-
 OMP_EXT_HOOK(void, __kmpc_barrier, (void *location, int32_t thread), (location, thread)) {
     if (this_worker) barrier(*this_worker, kOmptBarrierExplicit);
     real___kmpc_barrier()(location, thread);

@@ -43,34 +43,6 @@ OMP_EXT_HOOK(int32_t, __kmpc_cancellationpoint, (void *location, int32_t thread,
                                 construct, __builtin_return_address(0));
 }
 
-OMP_EXT_HOOK(void *, __kmpc_task_reduction_init, (int32_t thread, int32_t n, void *reductions),
-             (thread, n, reductions)) {
-    if (this_worker) need_proxy(*this_worker);
-    return real___kmpc_task_reduction_init()(number_of_this_thread(thread), n, reductions);
-}
-
-OMP_EXT_HOOK(void *, __kmpc_taskred_init, (int32_t thread, int32_t n, void *reductions), (thread, n, reductions)) {
-    if (this_worker) need_proxy(*this_worker);
-    return real___kmpc_taskred_init()(number_of_this_thread(thread), n, reductions);
-}
-
-// Keeps the current task on its thread, because compiled code uses the address of the thread's copy until the task ends.
-static void stay_on_thread() {
-    if (this_worker) this_worker->current->flags &= static_cast<uint16_t>(~kUntied);
-}
-
-OMP_EXT_HOOK(void *, __kmpc_task_reduction_get_th_data, (int32_t thread, void *group, void *shared),
-             (thread, group, shared)) {
-    stay_on_thread();
-    return real___kmpc_task_reduction_get_th_data()(number_of_this_thread(thread), group, shared);
-}
-
-OMP_EXT_HOOK(void, GOMP_task_reduction_remap, (size_t n, size_t n_originals, void **addresses),
-             (n, n_originals, addresses)) {
-    stay_on_thread();
-    real_GOMP_task_reduction_remap()(n, n_originals, addresses);
-}
-
 OMP_EXT_HOOK(void *, __kmpc_alloc, (int32_t thread, size_t bytes, void *allocator), (thread, bytes, allocator)) {
     return real___kmpc_alloc()(number_of_this_thread(thread), bytes, allocator);
 }

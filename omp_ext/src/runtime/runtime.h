@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of the OpenMP runtime that the scheduler needs. Implemented by libomp_tasks.cpp, except
-// tasks_wait_for_children_only (libomp_runtime.cpp).
+// combine (libomp_reductions.cpp) and tasks_wait_for_children_only (libomp_runtime.cpp).
 #pragma once
 
 #include "scheduler/team.h"
@@ -24,6 +24,9 @@ void return_to_proxy(Worker &worker, Task &proxied);
 
 // Fulfils the event of a detachable task in the runtime, which frees the task if its body has ended.
 void fulfill(void *event);
+
+// Adds all threads' copies to the variables of a taskgroup that has ended, and frees the record.
+void combine(Worker &worker, TaskReductions *reductions);
 
 // True if an OMPT tool may be active.
 bool is_watched();

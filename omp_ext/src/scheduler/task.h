@@ -19,6 +19,7 @@ namespace omp_ext {
 
 struct Group;
 struct DependenceTable;
+struct TaskReductions;
 class BlockPool;
 
 inline constexpr int kNoDomain = -1;
@@ -140,6 +141,8 @@ struct Group {
     std::atomic<int64_t> n_elsewhere{0}; // counted by all others, whose last access to the group is this count
     // While the wait for the group is suspended, n_elsewhere is kArmedGroup plus all incomplete tasks, and n_here is 0.
     Suspension *suspension = nullptr; // written by the group's thread; read by the thread that counts the last task
+    TaskReductions *reductions =
+        nullptr; // written before the group's tasks are created; null: none, or kept by the runtime
 
     bool counts_here(const Worker *running) const {
         return running == worker.load(std::memory_order_relaxed) && !(task->flags & kUntied) && !suspension;

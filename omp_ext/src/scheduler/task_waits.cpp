@@ -435,6 +435,7 @@ bool end_group(Worker &worker) {
     task.group = group->outer;
     const bool is_known = group->is_known;
     if (!is_known) notify(&omp_ext_observer::wait_ends, kOmptTaskgroup);
+    if (group->reductions) runtime::combine(*present_worker(), group->reductions);
     delete group;
     return is_known;
 }
