@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The content of a check: the figures of both sides, their intervals, and the verdict with its reason.
 
-The time decides. If threads often waited for processors, the verdict on the time may stay open. The work on
-processors may still show that a program became worse, because this work contains no preempted time. The time
-without preemption may show that it did not become worse, if its threads were not preempted for longer. Work
-alone never shows this, because waits may have grown.
+The time decides. If threads often waited for processors, the verdict on the time may stay open. Then the work
+on processors may show that the program became worse, because this work contains no preempted time. The time
+without preemption may show that the program did not become worse, if its threads were not preempted for
+longer. Work alone never shows that, because waits may have grown.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ TIME: Final = "time"
 WORK: Final = WORK_ON_PROCESSORS
 UNPREEMPTED: Final = "time without preemption"
 """The time minus the mean time for which a thread was preempted. While one thread of a team is preempted, the
-others usually wait for it: two threads that share a processor for a while lose half of this while."""
+others usually wait for it: if two threads share a processor for a time T, the program loses T / 2."""
 _MORE_PREEMPTED: Final = 0.3
-"""Threads were preempted for longer if equal sides would differ as much with this probability."""
+"""Threads count as preempted for longer if equal sides differ as much with at most this probability."""
 _MORE_TIME: Final = f"allow more time (--time-limit): a verdict needs {LEAST_REPEATS} rounds"
 
 

@@ -97,7 +97,7 @@ def gather(
 
     planned = looks(limits.repeats)
     n_looks = len(planned) if live else 1
-    judged_alone = any(len(runs) == 1 for runs in sides)  # no new runs so far, only earlier recordings
+    judged_alone = any(len(runs) == 1 for runs in sides)  # `sides` has only earlier recordings so far
     if limits.traced and live:
         for n in range(1, TRACED_ROUNDS + 1):
             run_round(n, "trace", traced)

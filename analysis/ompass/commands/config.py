@@ -34,9 +34,9 @@ _EPILOG = """
 `ompass docs install` has whole examples.
 """
 
-# Some linkers drop a library whose functions the program does not call; --no-as-needed keeps it. It stays in
-# force after the extension, which defines the runtime's functions: linkers would otherwise drop the runtime,
-# which comes later.
+# Some linkers drop a library whose functions the program does not call; --no-as-needed keeps it. The option
+# stays in force after the extension. The runtime comes later, and linkers would drop it, too, because the
+# extension defines the runtime's functions.
 _KEPT = {
     Component.TOOL: ("-Wl,--push-state,--no-as-needed", "-lompass", "-Wl,--pop-state"),
     Component.EXT: ("-Wl,--no-as-needed", "-lomp_ext"),

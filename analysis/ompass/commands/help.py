@@ -167,7 +167,7 @@ def argument_rows(context: Any) -> list[tuple[str, str]]:
 def option_rows(context: Any) -> dict[str, list[tuple[str, str]]]:
     """Returns the options of a command, each with its meaning, by heading; --help comes last.
 
-    If only a few options have a heading, lists all options under one.
+    If only a few options have a heading, lists all options under `Options`.
     """
     panels: dict[str, list[tuple[str, str]]] = {}
     shown = [each for each in context.command.get_params(context) if not (_is_argument(each) or each.hidden)]

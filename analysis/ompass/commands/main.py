@@ -173,7 +173,7 @@ def _ended(commands: Iterable[str], arguments: Sequence[str]) -> object:
 
 
 def _check_program(name: str) -> None:
-    """Raises UsageError if `name` is a run directory, or no program (perhaps a misspelt command).
+    """Raises UsageError if `name` is a run directory, or not a program (perhaps a misspelt command).
 
     Does not check whether the program can be started: `ompass run` reports that.
     """

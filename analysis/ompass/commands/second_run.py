@@ -54,7 +54,7 @@ def with_advice(content: ReportContent, first: FirstRun, limits: Limits) -> Repo
 
 def has_something_to_change(content: ReportContent) -> bool:
     """True if a trace may show a change that cures a problem of this run."""
-    # The static loops of gcc programs do not call the runtime: such a run has only regions.
+    # The static loops of gcc programs do not call the runtime: a run with only such loops has only regions.
     shared = content.n_tasks or content.loops or any(region.max_team_size > 1 for region in content.regions)
     problems = {finding.kind for finding in content.findings if finding.severity == "problem"}
     # Advice assumes that each thread has its own processor.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The content of a comparison: two sides, and their changes at each number of threads.
 
-Owns the choice of figures that noise of the machine barely changes: counts, span and simulated time.
-Counts come from the profile. A trace gives the span, and the time of a simulated run on the recorded number
-of threads.
+Owns the choice of figures that noise of the machine barely changes: counts, work on processors, span and
+simulated time. Counts and work come from the profile. A trace gives the span, and the time of a simulated run
+on the recorded number of threads.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ class Change(Generic[Key]):
 
     @property
     def ratio(self) -> float | None:
-        """after / before; None when it was 0 before."""
+        """The ratio after / before; None if the median before is 0."""
         if found := self.interval:
             return found.estimate
         return self.after_median / self.before_median if self.before_median else None

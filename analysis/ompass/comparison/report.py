@@ -42,7 +42,7 @@ def times(one: Compared) -> str:
 
 
 def judgement(one: Compared) -> str:
-    """Returns the change of the time and its certainty; if the work decides, begins with its change."""
+    """Returns the change of the time and its certainty; first the change of the work, if the work decides."""
     time = one.time
     size = _size(time, "time") if time.before_median else "no time before"
     n_runs = f"{one.n_before} against {plural(one.n_after, 'run')}"

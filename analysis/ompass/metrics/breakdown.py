@@ -184,8 +184,9 @@ def outermost_ns(
     """Returns the wall time of the instances of `regions` that no other instance of `regions` contains.
 
     `others` are the remaining regions of the run. Without them, the time is exact unless the run was killed:
-    a thread that leads an inner instance adds its duration to `nested_ns` of the outer region. With them, the
-    levels estimate how much of `nested_ns` belongs to `others`; a row has only the level of one instance.
+    the primary thread of an inner instance adds the instance's duration to `nested_ns` of the outer region.
+    With them, a part of `nested_ns` may belong to `others`. The levels estimate this part, but each row has
+    the level of only one instance.
     """
     regions = tuple(regions)
     wall_ns, nested_ns = sum(r.wall_ns for r in regions), sum(r.nested_ns for r in regions)

@@ -231,7 +231,7 @@ class Computation:
 
     @property
     def processors(self) -> float:
-        """The part of the time in work in which threads had a processor."""
+        """The share of the work time in which threads had a processor."""
         return share(self.useful_ns, self.useful_ns + self.preempted_ns, 1.0)
 
 
@@ -296,7 +296,7 @@ def rank_times(run: Run) -> RankTimes:
 def whole_states(run: Run, times: RankTimes) -> StateTimes:
     """Returns the thread-time of a rank by state between MPI_Init and MPI_Finalize.
 
-    Threads that wait for MPI outside of regions are in MPI, and threads that wait for a serial part are idle.
+    Threads that wait for MPI outside of regions count as in MPI; those that wait for a serial part, as idle.
     """
     inside = [row for row in run.regions if row.construct != OUTSIDE]
     known = StateTimes(

@@ -239,8 +239,8 @@ class Facts:
     def system_calls_ns(self) -> float:
         """Returns a lower bound of the work's time in system calls, without page faults; 0 if unknown.
 
-        A thread also calls the system while it waits, for at most the time that it ran outside of work. This
-        time and the clock's error are subtracted.
+        Subtracts the clock's error, and the time that threads ran outside of work: threads that wait may call
+        the system, too.
         """
         return sum(map(_system_calls_ns, self.run.regions)) if knows_switches(self.run) else 0.0
 

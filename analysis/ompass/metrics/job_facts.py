@@ -99,7 +99,7 @@ class Host:
 
     @property
     def has_own_processors(self) -> bool:
-        """True if the ranks may use no more processors in total than the host has, so they share few."""
+        """True if the host has at least as many processors as its ranks may use: they probably share none."""
         usable = [rank.n_usable_cpus for rank in self.ranks]
         return all(usable) and sum(usable) <= min(rank.n_host_cpus for rank in self.ranks)
 

@@ -130,7 +130,7 @@ def disturbed(facts: JobFacts) -> Iterator[Evidence]:
 
 
 def _others(facts: JobFacts) -> str:
-    """Returns the possible users of the processors, in words. Ranks that are not bound may share one."""
+    """Returns the possible users of the processors, in words. Ranks without binding may share processors."""
     if all(len(host.ranks) == 1 or host.has_own_processors for host in facts.hosts):
         return "other programs"
     return "other programs, the launcher or, because ranks are not bound, other ranks"
@@ -238,7 +238,7 @@ def _waiting_ns(rank: RankFacts) -> float:
 
 
 def _lost_ns(rank: RankFacts) -> float:
-    """Returns the time outside of MPI without work; preempted work counts in _waiting_ns."""
+    """Returns the time outside of MPI without work; waits for a processor count in _waiting_ns instead."""
     other_ns = (rank.late_ns - rank.work_preempted_ns) / rank.times.n_threads
     return rank.times.region_loss_ns + rank.times.serial_loss_ns - other_ns
 

@@ -69,7 +69,7 @@ def costly_transfers(facts: Facts) -> Iterator[Evidence]:
 
 
 def small_launches(facts: Facts) -> Iterator[Evidence]:
-    """Yields constructs that launch many kernels of a few microseconds."""
+    """Yields constructs that launch many small kernels."""
     for target in facts.targets:
         if target.n_launches < thresholds.LAUNCHES_MIN:
             continue

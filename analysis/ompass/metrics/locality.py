@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts tasks by the domain where libomp_ext.so placed them and by the domain where they ran, and steals.
+"""Counts steals, and tasks by the domain where libomp_ext.so placed them and the domain where they ran.
 
 docs/metrics.md has the definitions.
 """

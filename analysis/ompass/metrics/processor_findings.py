@@ -51,7 +51,7 @@ def slow_wakeups(facts: Facts) -> Iterator[Evidence]:
 
 
 def sleeping_cure(facts: Facts) -> str:
-    """Returns the setting that makes waiting threads sleep, with its gain; empty if they spin little."""
+    """Returns the setting that makes waiting threads sleep, with its gain; empty if it would gain little."""
     spun, wall_ns = facts.breakdown.waiting, facts.breakdown.wall_ns
     if spun is None or idle_policy(facts.environment) == PASSIVE:
         return ""
@@ -149,7 +149,7 @@ def oversubscribed(facts: Facts) -> Iterator[Evidence]:
     lost_ns = min(burnt_ns, processor.preempted_ns) if facts.n_processors > 1 else processor.preempted_ns
     waited = breakdown.share(states.sync_ns + states.idle_ns)
     n_threads = breakdown.thread_time_ns / breakdown.wall_ns
-    # If OMP_NUM_THREADS asks for fewer threads, a region of the program asked for them.
+    # If OMP_NUM_THREADS asks for fewer threads than ran, a region of the program asked for more.
     longest = max(breakdown.regions, key=lambda r: (r.states.total_ns, -r.construct), default=None)
     yield evidence(
         f"{n_threads:.3g} threads shared {_shared_processors(facts)}: threads waited for a "

@@ -100,7 +100,7 @@ def knows_switches(run: Run) -> bool:
 
 
 def of_rows(rows: Sequence[RegionRow], source: str) -> Presence | None:
-    """Returns the sum of one thread's rows; `source` is the source of their times. None if it is empty."""
+    """Returns the sum of one thread's rows; None if `source`, the source of their times, is empty."""
     if not source:
         return None
     whole, work = CpuTimes(), CpuTimes()

@@ -32,7 +32,7 @@ class _FineTasks:
     work_ns: float  # mean work of a task on a processor
     cost_ns: float  # mean cost of creation and dispatch
     deferred: float  # share of deferred tasks
-    copies: bool  # True if creating a task copies much data, or takes so long that it must
+    copies: bool  # True if a creation copies much data, or takes as long as a copy
     copied_bytes: int  # size of this data; 0: unknown, or not in the task itself (std::vector)
 
 

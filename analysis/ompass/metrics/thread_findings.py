@@ -104,7 +104,7 @@ def second_runtime(facts: Facts) -> Iterator[Evidence]:
 def _what_ran(facts: Facts) -> tuple[str, Line | None]:
     """Returns the function with the most samples of the serial part, in words, and its hottest line.
 
-    The words are empty, and there is no line, if there are too few samples.
+    Without enough samples that show the serial part, returns an empty text and no line.
     """
     serial = [sample for sample in facts.samples if sample.owner.kind == "serial"]
     counts: Counter[Line | None] = Counter()
@@ -225,7 +225,7 @@ def _n_inner_barriers(facts: Facts) -> int:
 
 
 def frequent_barriers(facts: Facts) -> Iterator[Evidence]:
-    """Yields barriers at intervals of a few microseconds."""
+    """Yields barriers with little work between them."""
     breakdown = facts.breakdown
     barriers = [w for w in facts.waits if w.kind.endswith("barrier") and w.kind != "region barrier"]
     n_waits = _n_inner_barriers(facts)

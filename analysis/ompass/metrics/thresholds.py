@@ -105,7 +105,7 @@ SERIALISED_ACTIVE: Final = 1.25
 """If at most this many threads are active on average, threads run one after the other."""
 
 CHAINED_PART: Final = 0.8
-"""If this part of the tasks waits for predecessors at creation, dependences determine the order."""
+"""If this part of the tasks has unfinished predecessors at creation, dependences determine the order."""
 
 WAIT_LEAST: Final = 20
 """Fewer waits at one place do not show a loop."""
@@ -181,7 +181,7 @@ DISEASE_SHARE: Final = 0.10
 """A cause is reported if it takes this part of P * T_P: removing it raises the speed-up by at least 10%."""
 
 TASK_OVERHEAD_ON_ONE: Final = 0.10
-"""Tasks are too fine if the elision saves this part of the time on one thread."""
+"""Tasks are too fine if the program without tasks (its elision) takes this part less time on one thread."""
 
 FLAT_SLOPE: Final = 0.25
 """A curve is flat if another thread gains less than this part of the first point's speed-up per thread."""
@@ -205,8 +205,8 @@ READABLE_GROUPS: Final = 40
 """Task graphs with more nodes cannot be read at a glance, and are folded further."""
 
 NOISE_PER_EVENT_NS: Final = 50
-"""Recording one event adds this to the interval that the event ends (docs/cost.md: 17 to 42 ns, rounded up).
-Recording may cause any change below this sum over all events of a figure."""
+"""Recording one event adds this to the interval that the event ends (docs/cost.md: 44 ns in a profile).
+Recording alone may change a figure by up to this time for each of its events."""
 
 EVENTS_PER_TASK: Final = 4
 """The events of a task: creation, its wrapper, start and completion."""
@@ -292,11 +292,11 @@ COPYING_DEPENDENT_CREATE_NS: Final = 15_000
 """The same limit for tasks that wait for others: their creation takes up to some 5 us without a copy."""
 
 COPIED_BYTES: Final = 16 << 10
-"""Copying this for a task takes a microsecond, more than a creation without it."""
+"""Copying this much for a task takes a microsecond, longer than a creation without a copy."""
 
 WORK_PER_COPY: Final = 20.0
-"""A task with such a copy should do more work: the copy also makes the work longer, on a thread that does not
-have it in its cache."""
+"""A task with such a copy should do more work: the work also takes longer on a thread that does not have the
+copy in its cache."""
 
 PLAIN_CREATE_NS: Final = 500
 """A creation that copies no data takes about this time."""
@@ -332,7 +332,7 @@ REPEATED_SHARE: Final = 0.05
 LAUNCHES_MIN: Final = 100
 """With fewer launches, their cost is too small to matter: a millisecond."""
 SMALL_LAUNCH_NS: Final = 50_000
-"""A launch costs up to some 10 us on GPUs, so the launch dominates a kernel of less than 50 us."""
+"""A launch costs up to some 10 us on GPUs, a notable part of a kernel that takes less than 50 us."""
 LAUNCH_SHARE: Final = 0.10
 """Launches are worth a change if they take a tenth of the wall time of the run."""
 HOST_WAIT_SHARE: Final = 0.20

@@ -2,7 +2,7 @@
 """The report as one HTML page: sections, their figures, style and script in a single file.
 
 Owns the frame of the page. The page fetches nothing from a network: the policy in its head forbids it, and
-the page contains the script that draws the figures.
+the page contains the script that draws the figures. A served page may request data from its own server.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def prose(text: str) -> Markup:
 
 
 def element(tag: str, *children: object, **attributes: object) -> Markup:
-    """Returns `<tag ...>children</tag>`. None omits an attribute, True only its value; `_` becomes `-`."""
+    """Returns `<tag ...>children</tag>`. None/False omits an attribute, True its value; `_` becomes `-`."""
     text = ""
     for name, value in attributes.items():
         if value is None or value is False:

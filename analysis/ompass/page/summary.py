@@ -200,7 +200,7 @@ def cards(content: ReportContent, trace: int | None, excerpts: Excerpts | None) 
 
 def _card(content: ReportContent, cause: Cause, trace: int | None, excerpts: Excerpts | None) -> Markup:
     advice = cause.advice()
-    # If a change cures the cause, its share may be the change's gain.
+    # If a change cures the cause, `share` may be the gain of the change; the card shows the cost.
     cost_ns = cause.finding.cost_ns if cause.finding else 0
     cost, whole = min(cause.cost if cause.change else cause.share, 1.0), "thread-time"
     if cause.kind in OF_PROGRAM:

@@ -273,7 +273,7 @@ _NOWHERE: Final = "implicit tasks"
 
 
 def critical_steps(graph: TaskGraph) -> list[list[int]]:
-    """Returns [thread, begin, end] of each task on the critical path. The length is the sum of its steps.
+    """Returns [thread, begin, end] of each task on the critical path; end - begin sums up its steps.
 
     Returns an empty list if the graph has only a part of the path.
     """

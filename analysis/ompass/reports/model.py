@@ -211,7 +211,7 @@ _WORD: Final = re.compile(r"[a-z][a-z'-]*[,:]?(?= |$)")
 def sentence(text: str) -> str:
     """Returns the words of a finding as a sentence; empty without words.
 
-    A name at the begin, such as a file or a function, keeps its case.
+    A name at the start, such as a file or a function, keeps its case.
     """
     if not text:
         return ""
