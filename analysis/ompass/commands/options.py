@@ -156,7 +156,7 @@ def output_file(param: typer.CallbackParam, value: Path | None) -> Path | None:
 
 
 def output_folder(param: typer.CallbackParam, value: Path | None) -> Path | None:
-    """Raises OutputError, which names the option, if a directory can be neither made nor written."""
+    """Raises OutputError, which names the option, if a directory cannot be made, or written if it exists."""
     if value is not None:
         refuse_output(_name_of(param), value, folder_problem(value), "name another place")
     return value

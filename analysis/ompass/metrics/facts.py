@@ -237,7 +237,7 @@ class Facts:
 
     @cached_property
     def system_calls_ns(self) -> float:
-        """Returns a lower bound of the work's time in system calls, without page faults; 0 if unknown.
+        """A lower bound of the work's time in system calls, without page faults; 0 if unknown.
 
         Subtracts the clock's error, and the time that threads ran outside of work: threads that wait may call
         the system, too.

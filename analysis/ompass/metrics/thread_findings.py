@@ -104,7 +104,7 @@ def second_runtime(facts: Facts) -> Iterator[Evidence]:
 def _what_ran(facts: Facts) -> tuple[str, Line | None]:
     """Returns the function with the most samples of the serial part, in words, and its hottest line.
 
-    Without enough samples that show the serial part, returns an empty text and no line.
+    Without enough samples, there is no line, and the words are empty or state the reason.
     """
     serial = [sample for sample in facts.samples if sample.owner.kind == "serial"]
     counts: Counter[Line | None] = Counter()

@@ -160,7 +160,7 @@ def granularity_table(content: ReportContent) -> Table:
         "Granularity",
         (
             Column("low_ns", "from", Kind.TIME, hint="shortest duration of the bin"),
-            Column("high_ns", "to", Kind.TIME, hint="first duration above it"),
+            Column("high_ns", "to", Kind.TIME, hint="shortest duration above the bin"),
             Column("tasks", "tasks", Kind.COUNT, "n_tasks"),
             Column("", "share", Kind.SHARE, lambda b: share(b.n_tasks, n_timed)),
             Column("", "", Kind.BAR, lambda b: Bar(b.n_tasks, whole=n_timed)),

@@ -41,7 +41,7 @@ def waits_table(content: ReportContent, waits: Sequence[WaitTotals]) -> Table:
                 "wait_ns",
                 "waited",
                 Kind.TIME,
-                hint="time of all threads without a task, or for the lock",
+                hint="time for which threads waited without a task, or for the lock",
                 kept=True,
                 parts=True,
             ),
