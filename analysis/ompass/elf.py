@@ -429,7 +429,7 @@ def read_functions(path: Path) -> FunctionTable:
 
 
 def known_functions(path: Path) -> FunctionTable:
-    """Returns the functions as read_functions() does; none if it is not an ELF file."""
+    """Returns the functions as read_functions() does; none if `path` is not an ELF file."""
     try:
         return read_functions(path)
     except NotElfError:
@@ -477,7 +477,7 @@ def _symbol_table_in(compressed: bytes) -> _SymbolTable | None:
 def imported_functions(path: Path) -> Mapping[int, str]:
     """Returns the functions of other files that this file calls, by the address of the stub in its .plt.
 
-    Empty on machines other than x86-64 and AArch64.
+    Empty for machines other than x86-64 and AArch64.
     """
     return _imports_of_version(path, _version(path))
 

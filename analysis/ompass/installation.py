@@ -85,6 +85,6 @@ def site_directory() -> Path:
 
 
 def documents_directory() -> Path:
-    """Returns the directory of the installed documents, or of the source tree's if none are installed."""
+    """Returns the directory of the installed documents; if none are installed, docs/ of the source tree."""
     installed = native_prefix() / "share" / "doc" / "ompass"
     return installed if installed.is_dir() else source_tree() / "docs"

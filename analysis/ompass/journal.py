@@ -3,7 +3,7 @@
 
 It is a text file with one JSON object per line. Each line is synced to disk before the next measurement
 starts. A killed process may leave an incomplete line; the next process repeats the measurement, and removes
-this line when it adds its first one. Only one process at a time holds a journal.
+the incomplete line before it writes its first entry. Only one process at a time holds a journal.
 """
 
 from __future__ import annotations

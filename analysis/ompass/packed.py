@@ -45,7 +45,10 @@ def is_packed(path: Path) -> bool:
 
 
 def is_packed_run(path: Path) -> bool:
-    """True if the first member of a packed file is a file of a run. Raises an error without zstd."""
+    """True if the first member of a packed file is a file of a run.
+
+    Raises IncompleteInstallationError without zstd.
+    """
     try:
         return is_packed(path) and bool(first_file(path))
     except DamagedRunError:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 class Recording:
-    """One run directory. Keeps everything that it has read, except rows of events.
+    """One run directory. Keeps `run` and `report`; each call computes other results again.
 
     `run` has the recorded data as integers: nanoseconds, counts, bytes. `report` has the report's content.
     """

@@ -16,7 +16,7 @@ IO: Final = "input and output"
 TOOL: Final = "Ompass"
 
 SLEEP: Final = "sleep"
-"""A call that sleeps for a given time. Calls of the groups SLEEP to DISK, and IO, may block the thread."""
+"""A call that sleeps for a given time. Calls of the kinds SLEEP, WAIT, LOCK, DISK and IO may block."""
 WAIT: Final = "wait"
 """A call that waits for another thread or process."""
 LOCK: Final = "lock"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a figure as SVG, PDF, PNG, or Vega-Lite JSON; the suffix of the file's name selects the format.
 
-vl-convert contains Vega and downloads nothing. It is large, so only drawing a picture loads it.
+vl-convert contains Vega and downloads nothing. It is large, so this module loads it only to draw.
 """
 
 from __future__ import annotations

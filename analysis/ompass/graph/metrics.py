@@ -71,7 +71,7 @@ def critical_constructs(
 def fold(
     graph: TaskGraph, depth: int, same: Mapping[int, int] | None = None
 ) -> tuple[TaskGraph, tuple[int, ...]]:
-    """Returns the graph with at most `depth` levels of groups, and each old group's new number.
+    """Returns the graph without groups deeper than `depth`, and each old group's new number.
 
     `same` maps construct numbers to a representative, as in time_breakdown. Expanded tasks and
     the critical path of the returned graph refer to the new groups.

@@ -68,7 +68,7 @@ def graph_report(content: GraphContent) -> Report:
 def graphs_report(contents: Sequence[GraphContent]) -> Report:
     """Returns work and span of several runs, such as the ranks of a job, in one table.
 
-    Messages between ranks are not recorded, so there is no common critical path.
+    Task graphs lack the messages between ranks, so there is no common critical path.
     """
     mean_ns = sum(content.graph.work_ns for content in contents) / len(contents)
     table = Table.of(

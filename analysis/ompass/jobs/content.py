@@ -60,7 +60,7 @@ class _Group:
         return max(run.start_epoch_ns + run.wall_ns for run in self.runs)
 
     def fits(self, other: _Group) -> bool:
-        """True if both groups have different ranks, and ran at the same time in the same place."""
+        """True if the groups share no rank, ran at the same time, and have their runs in one folder."""
         at_once = self.start_ns <= other.end_ns and other.start_ns <= self.end_ns
         places = {run.path.absolute().parent for run in (*self.runs, *other.runs)}
         return at_once and len(places) == 1 and not self.ranks & other.ranks

@@ -32,7 +32,7 @@ from ompass.reports.content import ReportContent
 from ompass.symbols.resolver import Location
 
 CAUSES: Final = ("mpi_load_balance", "mpi_communication", "openmp", "processors", "computation")
-"""The factors of the global efficiency, which contains the last two relative to the reference."""
+"""The factors of the global efficiency. The last two are relative to the reference."""
 PROCESSORS: Final = "work with a processor"
 """The name of the factor `processors`."""
 
@@ -86,7 +86,7 @@ class JobScaling:
 
     @property
     def expected(self) -> float:
-        """The speed-up of the judged point if its threads were used as well as in the reference."""
+        """The speed-up of the judged point if its threads were as efficient as those of the reference."""
         return self.judged.n_all_threads / self.reference.n_all_threads
 
 

@@ -90,7 +90,7 @@ def _directory(path: Path) -> KeptRun:
         path,
         _command(read_meta(path)),
         (path / "process.log").stat().st_mtime,
-        sum(file.st_blocks * 512 for file in files),  # logs of killed programs are longer than their contents
+        sum(file.st_blocks * 512 for file in files),
         _obstacle(path),
     )
 

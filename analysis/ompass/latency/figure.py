@@ -17,7 +17,7 @@ _SHARE_AXIS: Final = {"format": ".0%"}
 
 
 def latency_figure(content: SampleContent) -> Spec:
-    """Returns the latency distributions of the slowest constructs, and the sources of their data."""
+    """Returns the latencies of the constructs with the most cycles, and the sources of their data."""
     shown = plain(latency_report(content))["constructs"][:_MOST_CURVES]
     labels = _labels(shown)
     return side_by_side(

@@ -29,7 +29,7 @@ INSTALL_LIBOMP = (
 _RUNTIME_PREFIXES = ("GOMP_", "GOACC_", "omp_", "acc_")
 # Functions that no runtime replaces correctly: for target regions, teams, task events, and doacross loops
 # with unsigned 8-byte bounds (LLVM's runtimes fail an assertion after such a loop). The tool defines some of
-# them, and ends a program when a library that it loads later calls one.
+# them, and ends the program if a library that was loaded later calls one.
 _NOT_REPLACED = re.compile(
     r"GOMP_(target|teams|loop_ull_doacross|doacross_ull)\w*|GOACC_\w+|omp_fulfill_event_?"
 )

@@ -88,8 +88,8 @@ def check_place(pattern: str, named: str) -> None:
 def remove_existing(pattern: str, environ: Mapping[str, str]) -> None:
     """Removes the run directory of an absolute pattern, for a new run with the same name.
 
-    Raises UsageError if the name has patterns, if several ranks share it, or if it is not the name of a run
-    directory or the directory contains other files.
+    Raises UsageError if the name has patterns, if several ranks share it, or if the directory is not a run
+    directory or contains other files.
     """
     if _PATTERN.search(pattern.replace("%%", "")) or is_rank(environ):
         raise UsageError(
@@ -208,7 +208,7 @@ def _by_numbers(path: Path) -> list[str | int]:
 
 
 def _bytes_of(path: Path) -> int:
-    """Returns the disk space in use, in blocks. Logs are allocated ahead, so their lengths are larger."""
+    """Returns the disk space of a run's files, in blocks of 512 bytes."""
     return sum(entry.stat().st_blocks for entry in path.iterdir() if entry.is_file())
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts the ranks of an MPI job quickly: one `ompass run` per host, the leader, plans for all ranks there.
 
-The leader writes its plan into a file. The other ranks wait for it, and replace themselves by the program;
-they load only this file of the package, because hundreds of them may start at once. Imports must stay few.
+The leader writes its plan into a file. The other ranks wait for it, and replace themselves by the program.
+They load little else of the package, because hundreds of them may start at once. Imports must stay few.
 
-The file belongs to one job on one host. Zero bytes separate its parts:
+The plan file belongs to one job on one host. Zero bytes separate its parts:
 
     claim   pid of the leader                        the leader is working on its plan
     plan    pid, n, n words, path, m, m variables    start the program at `path` with these variables
@@ -12,8 +12,8 @@ The file belongs to one job on one host. Zero bytes separate its parts:
 
 The words are the command line up to the program. A variable is two parts, name and value.
 
-A leader that fails or is killed leaves its file, because other ranks may read it later. The leaders of later
-jobs remove such files.
+A leader that fails leaves its file, because other ranks may read it later. So does a killed leader. The
+leaders of later jobs remove such files.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _POLL_S = 0.01
 def rank_variables(environ: Mapping[str, str]) -> tuple[str, str, str]:
     """Returns the rank, the rank on this host and the number of ranks; each is empty if it is not known.
 
-    Batch scripts and interactive shells of Slurm have a SLURM_PROCID, but are not in a step of several tasks.
+    Slurm also sets SLURM_PROCID in batch scripts and interactive shells; these are not ranks.
     """
     for names in RANKS:
         values = [environ.get(name, "") for name in names]
@@ -195,7 +195,7 @@ def _write(environ: Mapping[str, str], parts: Sequence[str]) -> None:
 def _wait_for_plan(environ: Mapping[str, str]) -> list[str] | None:
     """Returns the parts of the leader's file once it has a plan or a failure; None if there is no leader.
 
-    Ignores the files of earlier jobs: the leader of a plan still runs, and a failure is recent.
+    Ignores the files of earlier jobs: accepts a plan only if its leader still runs, a failure only if recent.
     """
     path = _file(environ)
     started_s = time.monotonic()

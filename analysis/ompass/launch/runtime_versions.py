@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The version of an OpenMP runtime, and its known faults.
 
-Owns the list of tested releases. Recording does not depend on the version, because the tool and the extension
-look for functions. LLVM's runtimes do not state their release. This module derives it from the functions that
-a release added, and from the compiler, which usually has the same release.
+Owns the list of tested releases. Recording does not depend on the version: the tool and the extension test
+whether a function exists. LLVM's runtimes do not state their release. This module derives it from the
+functions that a release added, and from the compiler, which usually has the same release.
 """
 
 from __future__ import annotations

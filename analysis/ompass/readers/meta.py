@@ -17,7 +17,7 @@ from ompass.files import read_small_file
 
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """The tool's description from the start of the run; missing fields are empty or 0."""
+    """The description that the tool writes at the start of a run; missing fields are empty or 0."""
 
     pid: int = 0
     parent_pid: int = 0

@@ -98,7 +98,7 @@ def open_run(path: Path, source: str = "profile", window: tuple[int, int] = (0, 
 
 
 def _file_of(module: str, run_dir: Path) -> str:
-    """Returns the file of a module; the kernel's library (vdso) has only its copy in the run directory."""
+    """Returns the file of a module; for the kernel's library (vdso), its copy in the run directory."""
     copy = run_dir.absolute() / module
     return str(copy) if "/" not in module and copy.is_file() else module
 
@@ -245,7 +245,7 @@ def call_step_text(value: int) -> str:
 def read_events(
     path: Path, *, thread: int = -1, start_ns: int = 0, end_ns: int = -1, limit: int = -1
 ) -> EventTable:
-    """Returns events of one thread (-1: all) in [start_ns, end_ns) (-1: to the end), `limit` or all (-1).
+    """Returns `limit` events at most (-1: all) of one thread (-1: all) in [start_ns, end_ns) (-1: the end).
 
     Raises RunNotFoundError, DamagedRunError (also if the run has no trace).
     """

@@ -314,7 +314,7 @@ def _schema(pl: Any, table: Table) -> dict[str, Any]:
 
 
 def _series(pl: Any, column: Column, values: Any) -> Any:
-    """Returns a column of the core (int64, with -1 for unknown values) in its own type."""
+    """Returns values of the core (int64, -1 for unknown values) in the type of their column."""
     import numpy as np
 
     if column.labels:

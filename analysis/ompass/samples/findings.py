@@ -117,7 +117,7 @@ def busy_waiting(facts: Facts) -> Iterator[Evidence]:
 
 
 def system_calls(facts: Facts) -> Iterator[Evidence]:
-    """Yields system calls that take much of the work, except calls that wait, and calls of the allocator."""
+    """Yields system calls that take much of the work, except calls of waits, mutexes and the allocator."""
     part = _part(facts, lambda sample: _is_call(sample) and not _has_own_finding(sample))
     lost_ns = facts.system_calls_ns * (1.0 - _share_of_calls(facts, _has_own_finding))
     where = "in system calls, without page faults"
@@ -154,7 +154,7 @@ def _is_call(sample: LocatedSample) -> bool:
 
 
 def _share_of_calls(facts: Facts, condition: Callable[[LocatedSample], bool]) -> float:
-    """Returns the share of samples that satisfy a condition among the library calls in the work."""
+    """Returns the share of the samples of library calls in the work that satisfy a condition."""
     calls = [one for one in facts.samples if one.owner.kind in WORKING and _is_call(one)]
     return share(sum(one.weight for one in calls if condition(one)), sum(one.weight for one in calls))
 
@@ -239,7 +239,7 @@ _GETS_CHUNK: Final = re.compile("dispatch|GOMP_(loop|sections)")  # in libomp, a
 def _may_get_chunk(sample: LocatedSample) -> bool:
     """True if a sample of a region is in a runtime function that hands out chunks, or that has no name.
 
-    Or in a function that the runtime calls: libomp formats a text for each chunk.
+    Functions that the runtime calls count, too: libomp formats a text for each chunk.
     """
     called = takewhile(lambda call: call.library != OWN, sample.calls)
     names = [call.function for call in called if call.library == RUNTIME and call.function]

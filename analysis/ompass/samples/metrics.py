@@ -29,7 +29,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A source line in a function; a whole function if lines are unknown, a whole module if names are."""
+    """A source line; a whole function if lines are unknown, a whole module if names are unknown."""
 
     function: str  # empty if unknown
     file: str  # empty if unknown
@@ -84,7 +84,7 @@ class LocatedSample:
 
     @property
     def shown_line(self) -> Line | None:
-        """The line for people: the call out of the program's own code; else the name of the library."""
+        """The line for people: the innermost line of the program's own code; else the name of the library."""
         if not self.calls:
             return None
         inner = self.calls[0]
@@ -185,7 +185,10 @@ def main_use_of_memory(samples: Iterable[LocatedSample], least: int) -> tuple[Li
 
 
 def shared_line(samples: Sequence[LocatedSample], least: float) -> Line | None:
-    """Returns the commonest innermost line among those in the calls of `least` or more samples, or None."""
+    """Returns the line that is most often the innermost candidate; None if there are no candidates.
+
+    The candidates are the lines in the calls of `least` or more samples.
+    """
     counts: Counter[Line] = Counter()
     for sample in samples:
         for line in set(sample.own_calls):

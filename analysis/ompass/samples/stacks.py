@@ -12,7 +12,7 @@ from ompass.model import share
 from ompass.samples.content import SampleContent
 
 _LEAST: Final = 0.002
-"""The tree omits smaller parts of the whole, which would be narrower than two pixels."""
+"""Share of the whole. The tree omits smaller parts, which would be narrower than two pixels."""
 _DEEPEST: Final = 60
 
 Stacks: TypeAlias = Mapping[tuple[str, ...], float]

@@ -421,7 +421,7 @@ def _announce(executor: Executor, sweep: SweepDirectory, n_jobs: int, n_left: in
 
 
 def run_directories(paths: Iterable[Path]) -> list[Path]:
-    """Returns the run directories among these paths, and in the other folders. Raises RunNotFoundError."""
+    """Returns these paths, with the runs in a folder in place of the folder. Raises RunNotFoundError."""
     found: list[Path] = []
     for path in paths:
         if is_run_directory(path) or not path.is_dir():

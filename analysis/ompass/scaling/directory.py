@@ -6,8 +6,8 @@
     runs/KEY.ompass  recorded runs, runs/KEY.out the output of every job
 
 A job is finished when its line in the journal is complete. If a sweep is killed, the files of its unfinished
-job stay in runs/, and are removed before that job runs again. Only one process at a time holds the journal.
-Its programs inherit this hold, so a killed sweep cannot resume while one of its programs still runs.
+job stay in runs/, and are removed before that job runs again. Only one process at a time locks the journal.
+Its programs inherit the lock, so a killed sweep cannot resume while one of its programs still runs.
 """
 
 from __future__ import annotations

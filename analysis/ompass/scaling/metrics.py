@@ -6,7 +6,7 @@ the smallest and largest value of a single round of the sweep. With P threads, T
 wall time on one thread (for the same `{threads}`), T_s the serial baseline, I_P the idle time and W_P the
 work:
 
-    P * T_P  =  W_P + create + schedule + sync + I_P
+    P * T_P  =  W_P + create + schedule + sync + mpi + offload + I_P
     speed-up =  T_s / T_P  =  P / (OVR_P * WTI_P),   OVR_P = P * T_P / W_P,   WTI_P = W_P / T_s
 
 Also compares work time inflation by construct. The caller gives a construct the same name (`Key`) in all

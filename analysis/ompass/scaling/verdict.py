@@ -192,7 +192,7 @@ def _largest(point: ScalingPoint, evidence: Evidence, found: Sequence[Loss]) -> 
 
     The inflation of work counts as one loss; its largest part names it. If two losses or parts are about
     equal, the first finding of the run decides: threads that wait for each other are often idle, too, and
-    what a lock protects moves between their caches.
+    the data that a lock protects moves between their caches.
     """
     if point.efficiency >= thresholds.SCALES_EFFICIENCY:
         return None
@@ -205,7 +205,7 @@ def _largest(point: ScalingPoint, evidence: Evidence, found: Sequence[Loss]) -> 
         return first in _FINDINGS_OF.get(loss.kind, ())
 
     def largest(among: Sequence[Loss], fits: Callable[[Loss], bool]) -> Loss:
-        """Returns the largest loss, or another of about its size if that fits."""
+        """Returns the largest loss, or one of about its size that `fits`."""
         least = _ABOUT_EQUAL * among[0].share
         return next((loss for loss in among if fits(loss) and loss.share >= least), among[0])
 

@@ -83,7 +83,7 @@ def _traced(trace: Path) -> list[str]:
 
 
 def _measured(program: Path, threads: int, folder: Path) -> tuple[dict[str, float], ...]:
-    """Returns figures of the program: plain, with the extension, traced; and costs in traces of 2 and 1."""
+    """Returns figures: plain, with the extension, and traced; and costs in traces of 2 and of 1 thread."""
     folder.mkdir()
     measure = [str(program), str(threads)]
     extension = {"LD_PRELOAD": str(library_path(Component.EXT)), "OMP_EXT_SCHEDULE": "1"}

@@ -143,7 +143,7 @@ class Machine:
     def slowed(self, factor: float) -> Machine:
         """Returns the machine with the costs of the runtimes and of recording multiplied by a factor.
 
-        The factor for recording is from 1 / _SLOWER to _SLOWER. The costs of recording depend only on the
+        The factor for recording is limited to 1 / _SLOWER to _SLOWER: recording costs depend only on the
         speed of the processor, but contention also slows down operations of the runtime.
         """
         of_recording = min(max(factor, 1 / _SLOWER), _SLOWER)

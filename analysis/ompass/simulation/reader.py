@@ -58,8 +58,8 @@ RECORDABLE = tuple(policy.name for policy in _core.policies() if policy.can_reco
 def read_task_program(path: Path) -> TaskProgram:
     """Returns the program: the operations of every task of a recorded run.
 
-    Raises RunNotFoundError, DamagedRunError, and NothingToShowError if the run has no trace, no regions, or
-    more threads than the simulation.
+    Raises RunNotFoundError, DamagedRunError, and NothingToShowError if the run lacks a whole trace or
+    regions, or has more threads than MOST_THREADS.
     """
     check_whole_trace(path)
     run = open_run(path)

@@ -298,7 +298,7 @@ def check_policy(name: str) -> None:
 def untraced_regions(program: TaskProgram, machine: Machine) -> TaskProgram:
     """Returns the program without the cost of recording regions and barriers; predict() subtracts all others.
 
-    The same program if this cost is small, or if one thread ran all regions.
+    Returns the same program if this cost is small, or if one thread ran all regions.
     """
     added = machine.recording
     n_regions = sum(region.n for region in parallel_regions(program))

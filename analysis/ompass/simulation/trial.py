@@ -200,7 +200,7 @@ class Trial:
         return waits_ns / max(1, self.threads * self.base.wall_ns)
 
     def limit_of(self, wall_ns: int) -> tuple[str, int]:
-        """Returns the limit (Change.limit) of a run of `wall_ns` on more threads, and its shortest time."""
+        """Returns Change.limit and Change.limit_ns of a run of `wall_ns` on more threads."""
         lock_ns = self.program.longest_hold_ns
         if lock_ns >= _AT_LIMIT * wall_ns:
             return "lock", lock_ns

@@ -10,8 +10,8 @@ Reads these addresses from the instructions before a call:
 - The function into which gcc or flang moved the body of a construct. gcc gives no line to the calls that
   start the parallel regions and tasks of C programs. Such a call inherits the line of the code before it,
   even of an inlined function. The body begins at the line of the construct, or of its first statement. flang
-  gives the calls that start regions or create tasks the line of a declaration. The least line of the body is
-  the construct's.
+  gives the calls that start regions or create tasks the line of a declaration. The construct has the
+  smallest line of the body.
 - The line of a target construct with a kernel. clang gives the call that launches a kernel no line, or the
   line of a neighbour. The call passes the address of a symbol, such as
   `.__omp_offloading_fe00_59c01b_main_l22.region_id`, that contains the line.
@@ -138,10 +138,10 @@ def task_bytes(path: Path, offset: int) -> int:
 
 
 def _task_call(path: Path, offset: int) -> tuple[str, bytes, int]:
-    """Returns the last call up to `offset` that makes a task: its name, the code up to it, and its start.
+    """Returns the last call up to `offset` that makes a task: its name, its function's code and start.
 
-    The code begins with the function. The name is empty if there is no such call. clang and flang allocate a
-    task, copy its data and then create it.
+    The code ends with the call. The name is empty if there is no such call. clang and flang allocate a task,
+    copy its data and then create it.
     """
     try:
         start = read_functions(path).start_of(offset - 1) if read_facts(path).machine == "EM_X86_64" else 0

@@ -16,7 +16,7 @@ from ompass.symbols.location import SourceFiles
 from ompass.symbols.lookup import Frame
 
 _NEAR = 10
-"""Lines between a directive and the line of its call; in longer constructs the call keeps its line."""
+"""Most lines between a directive and the line of its call; in longer constructs the call keeps its line."""
 _DIRECTIVE = re.compile(r"\s*(?:#\s*pragma\s+omp|!\$omp)\s+(?!end\b)(?P<text>\w.*)", re.IGNORECASE)
 _BETWEEN = re.compile(r"\s*(\{?|#.*|//.*|!(?!\$).*|.*\\)\s*")
 """Lines between a directive and the first statement: braces, conditions, comments, continued directives."""
@@ -59,11 +59,11 @@ class Directives:
         self._recorded_ns = recorded_ns
 
     def before(self, file: str, statement: int, called: str) -> int:
-        """Returns the line of the directive that a statement follows, or contains; 0 if there is none."""
+        """Returns the line of the directive in the line of a statement, or just before it; 0 if none."""
         return self._before(self._lines(file), statement, directive_of(called))
 
     def of_call(self, frames: Sequence[Frame], called: str) -> Sequence[Frame]:
-        """Returns the frames from the first one on that is near a directive of `called`, with its line.
+        """Returns the frames from the first one near a directive of `called`; it gets the directive's line.
 
         Leaves out frames of code that is inlined in the construct. Returns all frames if the source shows no
         such directive.

@@ -71,7 +71,7 @@ def group_of(module: str, function: str) -> str:
 def group_of_calls(groups: Sequence[str]) -> str:
     """Returns the group of a chain of calls, innermost first: the library that the program's code called.
 
-    A copy inside of MPI counts as MPI, and a `new` that calls malloc counts as malloc.
+    A memory copy inside of MPI counts as MPI, and a `new` that calls malloc counts as malloc.
     """
     called: list[str] = []
     for group in groups:

@@ -107,9 +107,9 @@ class Lookup:
     def _in_flang_body(self, frames: tuple[Frame, ...], address: int) -> tuple[Frame, ...]:
         """Returns the frames with the line of the construct, if the address is in flang's body of it.
 
-        The construct's line is the least one from the address to the end of the body. The code that loads
-        shared variables may have lines just before the construct, but only once. The end of a loop has the
-        loop's line, too.
+        The construct has the smallest line from the address to the end of the body. The code that loads
+        shared variables may have lines just before the construct, but each only once. A loop's line occurs
+        again at the end of the loop.
         """
         runs = self._lines_of_body(frames, address)
         if not runs:
@@ -134,8 +134,8 @@ class Lookup:
                 break
             lines.append(found[-1].line if found else 0)
         runs = Counter(line for line, _ in itertools.groupby(lines) if line)
-        # Arrays whose bounds are arguments have the line of the routine. Some code of inlined routines, which
-        # usually precede, belongs to no inlined frame.
+        # Omits lines up to the routine's own: arrays whose bounds are arguments have this line. Some code of
+        # inlined routines, which usually precede it in the file, belongs to no inlined frame.
         routine = self._first_line_of(frames[-1].symbol.partition(FLANG_BODY)[0])
         return Counter({line: n for line, n in runs.items() if line > routine}) or runs
 

@@ -80,7 +80,7 @@ def short_name(function: str) -> str:
 
 
 def compact_name(function: str, width: int) -> str:
-    """Returns the short name; omits parameters of scopes and template arguments if it exceeds `width`."""
+    """Returns the short name; if longer than `width`, without template arguments and scopes' parameters."""
     name = short_name(function)
     if len(name) <= width:
         return name
