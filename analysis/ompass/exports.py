@@ -178,9 +178,9 @@ def write_otf2(
 ) -> None:
     """Writes an OTF2 archive into the new directory `path`; its anchor file is traces.otf2.
 
-    It has a location per thread and device, and a region per construct, wait and lock. A resumed task has a
-    separate region, "... (resumed)", so tasks can be counted. `names` and `places`: names and locations by
-    construct. Raises OutputError.
+    It has a location per thread and device, and a region per construct, wait and lock. A resumed task enters
+    a separate region, "... (resumed)", so the entries of a construct's region count its tasks. `names` and
+    `places`: names and locations by construct. Raises OutputError.
     """
     import otf2
     from otf2.enums import LocationGroupType, LocationType

@@ -100,7 +100,7 @@ def _kind_of(one: Slice) -> str:
 
 
 _MOST_BARS: Final = 16
-"""Limit of constructs or regions in a figure, which shows the most expensive ones. Tables show all."""
+"""Most constructs or regions in a figure: the most expensive ones. Tables show all."""
 _BAR_PIXELS: Final = 24
 _LEAST_DOUBLINGS: Final = 8  # least range of the axis of durations, as a power of two
 _MOST_PIXELS: Final = 960

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Computes speed-up bounds and critical constructs of a task graph, and folds the graph until it is readable.
 
-Folding merges each group deeper than `depth` into a group at that depth. This is the group's ancestor if both
-have the same construct (a recursion). Otherwise, it is the ancestor's sibling with the group's construct;
-folding adds this sibling if necessary. Folding preserves all sums.
+Folding merges each group deeper than `depth` into a group at that depth: into its ancestor if both have the
+same construct (a recursion), else into the ancestor's sibling with the group's construct. Folding adds this
+sibling if necessary. Folding preserves all sums.
 """
 
 from __future__ import annotations

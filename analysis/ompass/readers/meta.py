@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """meta.json of a run directory: command, host, runtime and environment of the run.
 
-Owns defaults for fields missing after an interrupted start. Figures never come from this file.
+Owns defaults for fields missing after an interrupted start. Measured values never come from this file.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ __all__ = ["STACK_WORD", "EventTable", "Sample", "SampledThread", "Samples"]
 
 CORE_FILE: Final = str(_core.__file__)
 SWEEP_FILE: Final = "sweep.json"
-"""The file by which a directory is recognized as a sweep."""
+"""The file that marks a directory as a sweep."""
 _MAGIC: Final = b"OMPASSPR"  # the first bytes of process.log
 _LOOK_S: Final = 0.02
 
@@ -82,7 +82,7 @@ def is_sweep_directory(path: Path) -> bool:
 def open_run(path: Path, source: str = "profile", window: tuple[int, int] = (0, -1)) -> Run:
     """Returns the recorded run.
 
-    `source` "profile" reads the tool's statistics; "events" recomputes them from the trace, in a window in
+    `source` "profile" reads the tool's statistics; "events" recomputes them from the trace, in `window`, in
     nanoseconds since the start (-1: to the end). Times are cut to the window. Tasks, kernels and waits for
     locks count if they end in it, other waits and calls if they begin in it.
 

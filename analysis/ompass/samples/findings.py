@@ -191,7 +191,8 @@ def _at_lock_ns(facts: Facts, part: _Part) -> float:
     """Returns the time in which the allocator's lock probably blocked threads.
 
     There are no samples of blocked threads, so this time is in proportion to the allocator's part of the
-    work. It is 0 if the program has other calls that block, or if most of the time is blocked elsewhere.
+    work. It is 0 if the program has other calls that block, or if the time blocked elsewhere exceeds the
+    allocator's time.
     """
     blocked_ns = facts.processor.work_blocked_ns
     at_lock_ns = part.share * blocked_ns

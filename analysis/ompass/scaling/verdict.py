@@ -9,7 +9,7 @@ Owns the division of the loss P * T_P - T_s among causes. They add up exactly:
 causes.py divides the last term further. Without a baseline, T_s is W_1. Then the time in MPI and in
 target constructs on one thread counts as a loss to MPI and target constructs, not as a part of T_1 - T_s.
 
-The findings of single runs separate causes that sums cannot: tasks that are too fine, and the reasons of idle
+The findings of single runs separate causes that sums cannot: tasks that are too fine, and reasons for idle
 time. Also interprets factored speed-up curves: the four gaps and the bends (Acar et al., 2.4 and 2.5).
 """
 
@@ -143,7 +143,7 @@ def diagnose(point: ScalingPoint, evidence: Evidence) -> Verdict:
         else (),
         losses=found,
         finding=finding,
-        # The runtime's time belongs to a construct, if a finding names one, and not to a line that calls it.
+        # The runtime's time belongs to the construct that a finding names, not to a line that calls it.
         line=cause.line if cause and not (kind == "runtime" and finding) else None,
     )
 
@@ -346,7 +346,7 @@ def _explain(
 
 
 def _taken(evidence: Evidence, preempted: str) -> str:
-    """Returns what other programs took, in words; for separately recorded runs, `others` is unknown."""
+    """Returns a clause on the time of other programs; for separately recorded runs, `others` is unknown."""
     if evidence.others >= thresholds.SPOILT_SHARE:
         return f"other programs took {percent(evidence.others)} of the time of the run's CPUs"
     return f"for {preempted} of the thread-time, threads waited for CPUs that other programs used"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers the requests of the page of recorded runs: tiles and intervals of the timeline, reports."""
+"""Answers the requests of the page that shows runs: tiles and intervals of the timeline, reports."""
 
 from __future__ import annotations
 

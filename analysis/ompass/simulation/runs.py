@@ -93,7 +93,7 @@ class Simulation:
     notes: tuple[str, ...]  # on the limits of the model
 
     def is_made(self, refusal: Refusal) -> bool:
-        """True if there is a prediction nevertheless."""
+        """True if the run was predicted in spite of this refusal."""
         run = (refusal.policy, refusal.threads)
         return run in {(one.policy, one.threads) for one in self.predictions}
 
@@ -296,7 +296,7 @@ def check_policy(name: str) -> None:
 
 
 def untraced_regions(program: TaskProgram, machine: Machine) -> TaskProgram:
-    """Returns the program without the cost of recording regions and barriers; predict() subtracts all others.
+    """Returns the program without the cost of recording regions and barriers; predict() subtracts the rest.
 
     Returns the same program if this cost is small, or if one thread ran all regions.
     """

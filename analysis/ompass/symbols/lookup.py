@@ -124,7 +124,7 @@ class Lookup:
 
     def _lines_of_body(self, frames: tuple[Frame, ...], address: int) -> Counter[int]:
         """Returns how often each line begins between the address and the end of flang's body around it."""
-        # Without the native lookup, each address starts a program.
+        # Without the native lookup, each address would start a program.
         if not frames or FLANG_BODY not in frames[-1].symbol or not self._native:
             return Counter()
         lines = []

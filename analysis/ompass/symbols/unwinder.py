@@ -123,7 +123,7 @@ class Unwinder:
     ) -> tuple[Code, ...]:
         """Returns the thread's location, then the return address of each call, innermost first.
 
-        Follows the tables through the saved stack, then `chain`, which frame pointers gave.
+        Follows the unwind tables through the saved stack, then `chain`, the calls that frame pointers show.
         """
         by_pointers = [code for code in map(code_of, chain) if code is not None]
         if not by_pointers or len(registers) != len(self._names):
