@@ -86,7 +86,7 @@ class JobScaling:
 
     @property
     def expected(self) -> float:
-        """The speed-up of the judged point if its threads were as efficient as those of the reference."""
+        """The speed-up of the judged point if its threads were as efficient as in the reference."""
         return self.judged.n_all_threads / self.reference.n_all_threads
 
 

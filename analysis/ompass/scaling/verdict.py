@@ -143,7 +143,7 @@ def diagnose(point: ScalingPoint, evidence: Evidence) -> Verdict:
         else (),
         losses=found,
         finding=finding,
-        # The runtime's time belongs to the construct that a finding names, not to a line that calls it.
+        # The runtime's time belongs to the finding's construct, if any, not to a line that calls the runtime.
         line=cause.line if cause and not (kind == "runtime" and finding) else None,
     )
 

@@ -142,7 +142,7 @@ def simulate_command(
     """Predict a recorded program on other numbers of threads, machines and schedulers.
 
     The machine file has the costs of operations; `ompass calibrate` measures the costs on this machine.
-    Without a machine file, the simulation fits its costs to the recorded run.
+    Without a machine file or topology, the simulation fits its costs to the recorded run.
     """
     check_json_output(as_json, output)
     chosen = read_machine(machine_file)
@@ -197,7 +197,7 @@ def advise_command(
             metavar="N",
             min=0,
             show_default=False,
-            help="Assume N threads (default: as recorded).",
+            help="Assume N threads (default: as recorded, at least 2).",
         ),
     ] = 0,
     machine_file: Annotated[

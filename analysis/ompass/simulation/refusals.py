@@ -26,7 +26,7 @@ threads complete such tasks, some 50 ns in a team of one."""
 
 
 MEASURABLE_SYSTEM_NS: Final = 50_000_000
-"""Shortest time in the kernel that counts. The kernel measures such times in ticks of 1 to 10 ms."""
+"""Shortest kernel time that counts. The kernel separates user and kernel time by ticks of 1 to 10 ms."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,7 +191,7 @@ class Bodies:
             return ""
 
     def body_of_task(self, offset: int) -> int:
-        """Returns the body's address of the flang task that a call returning to `offset` creates, or 0."""
+        """Returns the body of flang's task that the call returning to `offset` creates: its address, or 0."""
         _, bodies = self._bodies or ((), ())
         if not bodies or not _CREATIONS.fullmatch(self.called(offset)):
             return 0
