@@ -64,7 +64,7 @@ constexpr T longest(const T &one, const T &other) {
 
 } // namespace ompass
 
-// Declares a struct with a member, and an entry in the tuple that fields() returns, for each X of the list.
+// Declares a struct. Each X of the list becomes a member, and an entry in the tuple that fields() returns.
 #define OMPASS_MEMBER(type, name, ...) type name{};
 #define OMPASS_FIELD(type, name, meaning, ...) ompass::Field{#name, &Self::name, meaning},
 #define OMPASS_STRUCT(R, Base, LIST)                                                                                   \

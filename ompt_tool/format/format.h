@@ -98,7 +98,7 @@ struct ExtentHeader {
     uint32_t magic; // kExtentMagic; written last; readers stop at an extent without it
     ExtentKind kind;
     uint64_t bytes; // size of the whole extent with this header; a multiple of 4096
-    uint64_t first; // kSlots: id of the first slot; kEvents: number, see below; others: number among their kind
+    uint64_t first; // kSlots: id of the first slot; kEvents: number, see below; others: number among its kind
     uint64_t is_in_memory; // 1: the extent is not in the file, because the disk refused it
     uint32_t thread; // kEvents in kept.log: index of the thread
     uint32_t n_checkpoint_words; // kEvents: words of a checkpoint (checkpoint.h) before the first record
@@ -200,7 +200,7 @@ struct ProcessHeader {
     uint32_t n_misuses; // misplaced marks of the program, such as the end of a kernel that did not begin
     uint64_t min_create_gap; // shortest time between two creations by one task; ~0: none seen
     char counter_names[kMaxCounters][64];
-    uint32_t n_lost; // missing pieces of the recording, which could not be written
+    uint32_t n_lost; // pieces of the recording that could not be written
     uint32_t is_final; // 1: all files have their final length
     uint32_t n_usable_cpus; // processors that the process could use when recording began; 0: unknown
     uint32_t n_contradictions; // events of the runtime that contradict its earlier events
@@ -209,7 +209,7 @@ struct ProcessHeader {
     uint32_t sample_error; // errno of the last thread for which the kernel refused samples
     uint32_t n_unsampled; // threads for which the kernel refused samples
     uint32_t wants_loads; // 1: samples of loads were requested
-    uint32_t loads_error; // errno if the kernel refused loads, so that samples are of time; 0: none
+    uint32_t loads_error; // errno of the kernel's refusal to sample loads; the tool samples time instead; 0: none
     uint32_t n_bound_cpus; // processors to which OpenMP's threads together were bound when they ended; 0: unknown
     uint32_t first_refusal; // reason for the first missing piece: errno or kRefusedBy…
     uint32_t n_unlogged; // threads without a log; n_lost includes them
@@ -251,8 +251,8 @@ inline constexpr uint32_t kPlaceAround = 1u << 20;
 // be undeferred because it ran in a final task or in a team of one. Only wrappers distinguish these cases.
 inline constexpr uint32_t kIfClauseFalse = 1u << 21;
 
-// A parallel region in flight. The pool reuses an entry after every thread has closed its part. The primary
-// thread writes all fields except those marked atomic, and last_arrival, which all threads raise by an atomic maximum.
+// A parallel region in flight. The pool reuses an entry after every thread has closed its part. All threads write the
+// fields marked atomic, and raise last_arrival by an atomic maximum. The primary thread writes all other fields.
 struct alignas(64) RegionInstance {
     uint64_t begin;
     uint64_t end; // 0 while the region runs
@@ -327,13 +327,13 @@ struct ThreadHeader {
     uint64_t mark; // start of the open state interval; everything before it is accounted
     uint32_t open_state; // OpenState of the open interval
     uint32_t open_region; // region construct of the open interval
-    uint32_t open_construct; // its task construct; 0: implicit task, kOpenPool: undeferred tasks share the interval
+    uint32_t open_construct; // its task construct; 0: implicit task, kOpenPool: untimed tasks share the interval
     uint32_t open_wait; // construct of the wait, if the open interval is a gap; of the call, if it is kOpenCall
     uint64_t open_instance; // index of the RegionInstance that the thread is in; ~0: none
     uint64_t open_sequence; // its sequence, to detect a later use of the entry
     uint32_t open_barrier; // barriers of that region that the thread has reached
     uint32_t open_primary; // 1: the thread leads that region
-    uint64_t pool_ticks; // work with untimed undeferred tasks, which timed_weight divides between constructs
+    uint64_t pool_ticks; // work that untimed tasks share; readers divide it between constructs by timed_weight
     uint64_t n_dropped; // trace records lost
     uint64_t n_migrations; // changes of CPU
     PendingPart pending[kMaxPendingParts];
@@ -565,9 +565,8 @@ constexpr DataDirection direction_of(uint32_t operation) {
 }
 constexpr bool allocates(uint32_t operation) { return operation == 1 || operation == 17; }
 
-// A message of an MPI call has two steps, a kSizeStep and a kMessageStep. The first message of a call has none.
-// Instead, the kEnterCall has the fields of the kMessageStep if its `repeated` is 1, and the kLeaveCall has those of
-// the kSizeStep.
+// A message of an MPI call has two steps, a kSizeStep and a kMessageStep. The first message of a call has neither: the
+// kEnterCall has the fields of the kMessageStep (its `repeated` is then 1), and the kLeaveCall those of the kSizeStep.
 //   kSizeStep     communicator:24 | bytes:34 | unused:2 | step:4
 //                 a hash of the communicator's members; the bytes of the message, or of one rank's contribution to a
 //                 collective; 0: unknown
@@ -819,7 +818,7 @@ constexpr uint64_t limit_ticks(uint64_t ns, uint64_t rate) {
 }
 
 // Upper limit of the time that a thread needs to leave a wait. So a last gap shorter than this is sync, not idle, if
-// nothing is left to wait for. A wait with a longer last gap is a long wait.
+// nothing is left to wait for. A wait that ends with a longer idle gap is a long wait.
 inline constexpr uint64_t kExitNanoseconds = 1000;
 
 // Returns the state from which to subtract `excess`. A worker that leaves a region's last barrier may read the clock
@@ -830,7 +829,7 @@ constexpr State state_of_excess(bool has_tasks, uint64_t excess, uint64_t exit_t
     return has_tasks && excess > exit_ticks ? State::kIdle : State::kSync;
 }
 
-// A call that OMPT does not report and that takes less than this did not wait. Its time remains work.
+// A doacross call that takes less than this did not wait. Its time remains work.
 inline constexpr uint64_t kUnreportedNanoseconds = 100;
 
 // A barrier belongs to a loop if the thread reaches it within this time after the loop, or within 1 / kAfterLoopPart of

@@ -214,7 +214,7 @@ void close_open_interval(const RunFiles &run, const format::ThreadHeader &header
     account.last = until;
 }
 
-// Ends phases that were open at the end of the run. Their slots have subtracted the start but not added the end.
+// Ends phases that were open at the end of the run. The tool has subtracted their start, but has not added their end.
 void end_phases(ThreadAccount &account, uint64_t end) {
     for (format::ConstructSlot &slot : account.constructs)
         if (slot.kind == format::DefinitionKind::kPhase && static_cast<int64_t>(slot.own_ticks) < 0)

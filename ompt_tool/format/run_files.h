@@ -107,7 +107,7 @@ struct RunFiles {
     std::vector<const format::RegionInstance *> instances; // by index
     std::vector<ThreadFile> threads; // by index of the log; some may be missing
     std::vector<std::string> losses; // sentences about truncated or missing files; also in remarks
-    std::vector<std::string> missing; // sentences about data that the tool could not write; also in remarks
+    std::vector<std::string> missing; // about unwritten data, and the runtime's contradictions; also in remarks
     std::vector<std::string> remarks; // sentences about all missing data; none of it is an error
     uint64_t log_bytes = 0;
 };

@@ -26,7 +26,7 @@ format::OffCpuTicks share(format::OffCpuTicks pool, uint64_t part, uint64_t whol
     return {share(pool.preempted, part, whole), share(pool.blocked, part, whole)};
 }
 
-// Distributes the work of untimed undeferred tasks to their constructs, implicit tasks and creations.
+// Distributes the work that untimed tasks share to constructs, implicit tasks and creations.
 void share_pool(ThreadAccount &account) {
     uint64_t weights = 0, n_undeferred = 0;
     for (const ConstructSlot &slot : account.constructs)
@@ -112,8 +112,8 @@ struct StateTimes {
     format::OffCpuTicks off_cpu, off_cpu_work, off_cpu_state[format::kStates]; // in nanoseconds
 };
 
-// Sets the off-CPU time in total, in work and in the other states. The total is exactly the sum of work and the rest.
-// The states of the rest are rounded one by one.
+// Sets the off-CPU time in total, in work and in each other state. The total is exactly the time in work plus the rest.
+// The other states are rounded one by one, so they may not add up to the rest.
 void split_off_cpu(const Conversion &to, const RegionSlot &slot, StateTimes &time) {
     const uint64_t work_ns = time.state_ns[static_cast<size_t>(State::kWork)];
     format::OffCpuTicks rest = slot.off_cpu_anywhere;

@@ -19,7 +19,7 @@ struct RunProfile {
     std::string trace_end; // reason why the trace ends earlier than the run, or lacks threads; empty: neither
     uint64_t trace_begin_ns = 0; // start of the trace, if only its last part was kept; else 0
     std::string trace_end_cure;
-    std::vector<std::string> missing; // sentences about data that the tool could not write
+    std::vector<std::string> missing; // RunFiles::missing, and a sentence about the trace if it ended early
     uint64_t wall_ns = 0;
     double clock_hz = 0;
     bool create_estimated = false;

@@ -22,7 +22,7 @@ struct ConstructSlot {
     uint64_t n_undeferred; // created and started at once; 0 in a log, see begun_undeferred()
     uint64_t n_completed; // in a log: without undeferred tasks, which count as complete when they begin
     uint64_t n_drawn; // undeferred tasks up to the last timed one; begun_undeferred() gives all
-    uint32_t weight; // tasks from the last timed one (included) to the next timed one
+    uint32_t weight; // tasks after the last timed one, up to the next timed one (included)
     uint32_t countdown; // part of `weight` that has not begun
     // Undeferred tasks that do not count as completed when they begin: detached ones, which complete like deferred
     // tasks, and those that were open when a pause began.

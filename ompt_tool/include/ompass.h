@@ -18,7 +18,7 @@
  * innermost first. Kernels with the same name are reported as one. A mark costs about 30 ns when a tool records.
  *
  * Define OMPASS_DISABLE before including this header to compile every mark to nothing. Compilers without GNU C
- * extensions always do.
+ * extensions always compile marks to nothing.
  */
 #ifndef OMPASS_H
 #define OMPASS_H

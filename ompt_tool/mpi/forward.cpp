@@ -67,7 +67,7 @@ std::atomic<const Hooks *> hooks{nullptr};
 } // namespace
 
 extern "C" {
-// False once look_up() has not found libompass.so. forward.S then only jumps to MPI's functions.
+// False after look_up() failed to find libompass.so. forward.S then only jumps to MPI's functions.
 extern constinit std::atomic<bool> ompass_mpi_is_watched;
 bool ompass_mpi_begin(Entry *entry, const void *return_address, const void *frame, const uint64_t *registers);
 void ompass_mpi_end();

@@ -30,9 +30,9 @@ struct CallWords {
 struct Arguments;
 
 struct Hooks {
-    // Begins an MPI call. Returns the part of the call that is recorded. Unless it is kNone, end() follows on the same
-    // thread, except if an exception or longjmp leaves the call. `frame`: the caller's stack pointer before the call.
-    // Calls `words_of` at most once, if a trace records the call.
+    // Begins an MPI call. Returns the part of the call that is recorded. After any result but kNone, end() follows on
+    // the same thread, unless an exception or longjmp leaves the call. `frame`: the caller's stack pointer before the
+    // call. Calls `words_of` once if a trace records the call.
     Recording (*begin)(const Function &function, const void *return_address, const void *frame,
                        CallWords (*words_of)(const Function &function, const Arguments &arguments),
                        const Arguments &arguments);

@@ -195,7 +195,7 @@ Trial try_together(const std::vector<std::string> &names) {
     return trial;
 }
 
-// Adds a name to accepted() if PAPI can count it together with the others and all counters that worked before still
+// Adds a name to accepted() if PAPI can count it together with the others, and if all counters that worked before still
 // work. On virtual machines that have fewer counters than they show, some would stay 0. `before`: the counts without
 // the new name; updated if the name is accepted. Returns the reason for a refusal, or an empty string.
 std::string try_to_accept(const std::string &name, Trial &before) {

@@ -43,8 +43,8 @@ ThreadState *thread_while_off(format::ThreadKind kind);
 // Completes the log of an ending thread, and unmaps it unless a region still needs it.
 void end_thread(ThreadState &thread);
 void sync_switch(ThreadState &thread, uint32_t now); // acts on a changed run_switch
-// Called before an event if seen_switch differs from `now`. Acts on a changed run_switch, a due checkpoint and a
-// requested dump. Also starts the task whose first part is under way: the event shows that the part is not empty.
+// Acts on a changed run_switch, a due checkpoint and a requested dump. Called before an event if seen_switch differs
+// from `now`. Also starts the task whose first part is under way: the event shows that the part is not empty.
 void notice(ThreadState &thread, uint32_t now);
 // Attributes the calling thread's latest samples to its open state interval.
 void take_samples_of_this_thread();

@@ -9,7 +9,7 @@ namespace ompass {
 // Ends the thread's phase and begins another one; a null slot: none.
 void mark_phase(ThreadState &thread, Kernels::Named phase, uint64_t now);
 
-// Called at the end of a pause: begins the phase that the program marked last, if it differs from the recorded one.
+// Begins the phase that the program marked last, if it differs from the recorded one. Called at the end of a pause.
 void resume_phase(ThreadState &thread);
 
 } // namespace ompass

@@ -6,8 +6,8 @@
 // Invariant, per thread and region:  sum of state_ticks == header.mark - start of its part of the region - time in
 // inner regions. A function that closes an interval moves `mark` from its start to its end and adds the difference.
 //
-// Timing an undeferred task of some 20 ns costs more than the task. All undeferred tasks are counted, and one in
-// `period` is timed. The time of the others stays in the thread's work (pool_ticks). The reader distributes it over
+// Timing an undeferred task of some 20 ns costs more than the task. So the tool counts all undeferred tasks, but times
+// only one in `period`. The time of the others stays in the thread's work (pool_ticks). The reader distributes it over
 // constructs in proportion to the timed intervals (timed_weight).
 #pragma once
 
@@ -100,8 +100,8 @@ inline void check_part([[maybe_unused]] const ThreadState &thread, [[maybe_unuse
 // current task's construct, or to the region in an implicit task. skip_counters() discards them.
 [[gnu::noinline]] void charge_counters(ThreadState &thread);
 [[gnu::noinline]] void skip_counters(ThreadState &thread);
-// Called at the start of a pause: charges or discards the counts since the last reading, as the open state interval
-// requires. Called at its end: discards the counts of the pause, also for the open kernels.
+// Divides the counts at the start or end of a pause. At the start, charges or discards the counts since the last
+// reading, as the open state interval requires. At the end, discards the counts of the pause, also for open kernels.
 void divide_counters(ThreadState &thread);
 
 // Charges work to the current task's construct, or to the region in an implicit task.
@@ -119,8 +119,8 @@ inline void switch_light_counters(ThreadState &thread) {
     thread.light_counters.then = (thread.work.is_timed | !thread.counting) ? recorder::kNever : thread.seen_switch;
 }
 
-// If the current task represents other tasks (`weight` > 1), times its open interval of work: only this task's work
-// is in it, and the extension reports every event.
+// Times the open interval of work if the current task represents other tasks (`weight` > 1). The interval then contains
+// only this task's work, and the extension reports every event.
 inline void begin_timed(ThreadState &thread, uint32_t weight) {
     thread.work.is_timed = weight > 1;
     thread.work.weight = static_cast<uint16_t>(weight);
@@ -160,7 +160,7 @@ inline void close_interval(ThreadState &thread, State state, uint64_t now) {
 }
 
 // Returns the slot of the wait that the open gap belongs to: the current task's wait. An undeferred task that a runtime
-// creates inside a wait does not wait itself; its gap belongs to no wait, so it goes to slot 0, which is never read.
+// creates inside a wait does not wait itself. Its gap belongs to no wait, so it goes to a slot that is never read.
 inline format::WaitSlot &wait_of_gap(ThreadState &thread) {
     const TaskState &task = *thread.current;
     return __builtin_expect(task.flags & kWaiting, 1) ? *task.wait : thread.places.wait_of(0);

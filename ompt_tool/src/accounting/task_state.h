@@ -2,9 +2,9 @@
 // The state of one task between its events, and the pools of such states.
 //
 // The creator of the task takes a state from its own pool, and the thread that runs the task uses the state (the
-// runtime's queue orders the two). The thread that completes the task returns the state to the creator's pool: at once
-// if it is the creator, else in chains of kReturnBatch, so that the threads do not share a cache line per task. Memory
-// of a pool is never freed, so a stale pointer reads an old state and never faults.
+// runtime's queue orders their accesses). The thread that completes the task returns the state to the creator's pool:
+// at once if it is the creator, else in chains of kReturnBatch, so that the threads do not share a cache line per task.
+// The memory of a pool is never freed, so a stale pointer reads an old state and never faults.
 //
 // An untied task may continue and end on another thread before the tool sees that its first thread has left it. So each
 // of its threads runs a part: a separate state that lives from a start or resumption to the next suspension or the

@@ -57,8 +57,8 @@ inline void free_task(ThreadState &thread, TaskState *task) {
         thread.pool.give_back(task);
 }
 
-// Ends the interval of a timed task at an untimed event. Inside a wrapper it ends where the wrapper began, because
-// creation is not work.
+// Ends the interval of a timed task at an untimed event. Inside a wrapper, the interval ends where the wrapper began,
+// because creation is not work.
 inline void end_timed(ThreadState &thread) {
     const uint64_t now = thread.current->creating ? thread.creation.begin : clock::now();
     close_work(thread, now);
@@ -141,8 +141,8 @@ inline void end_first_part(ThreadState &thread) {
     thread.seen_switch = thread.first_part.seen_switch;
 }
 
-// Starts a light task that its creator, which waits for it, took from the thread's own queue. If such tasks are short,
-// reads the clock only for one in `period`, as for undeferred tasks. `known`: the present time; 0: unknown.
+// Starts a light task that its creator took from the thread's own queue, in a wait. If the tasks of the construct are
+// short, reads the clock only for one in `period`, as for undeferred tasks. `known`: the present time; 0: unknown.
 void start_at_hand(ThreadState &thread, TaskState *task, uint64_t known);
 void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construct);
 void begin_untimed_inline(ThreadState &thread, TaskState *task, TaskConstruct &construct);

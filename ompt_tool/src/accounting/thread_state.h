@@ -122,7 +122,7 @@ struct EnteredRegion {
 
 // The open interval of work: the tasks that share it, and the tasks that it represents.
 struct OpenWork {
-    unsigned char dirty; // untimed undeferred tasks ran in the open interval
+    unsigned char dirty; // untimed tasks ran in the open interval
     bool is_timed; // the open interval belongs to the current task alone and represents `weight` tasks
     uint16_t weight; // tasks that the timed task represents
 };
@@ -311,8 +311,8 @@ struct SharedState {
     Samples samples;
 };
 
-// Used by the owner only, with two exceptions: counted tasks may be reported on other threads, which then read
-// `creator` and `light_counters.code` of their construct; stop() reads the states of all threads.
+// Used by the owner only, with two exceptions: the extension may report a counted task on another thread, which then
+// reads `creator` and `light_counters.code` of the task's construct; stop() reads the states of all threads.
 struct OwnState {
     ConstructTable constructs;
     PlaceTable places;

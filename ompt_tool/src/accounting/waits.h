@@ -33,7 +33,7 @@ void release_lock(ThreadState &thread, uint32_t kind, uint64_t lock);
 void count_last_gap(format::WaitSlot &wait, format::LoopSlot *loop, LastGap gap, uint32_t waited_for);
 // Returns the construct that threads waited for at the region's `n_barriers`th barrier; 0: not known yet.
 uint32_t waited_for(const format::RegionInstance &instance, uint32_t n_barriers);
-// Called at the region's end. Returns the result of waited_for(), and fixes it for all threads.
+// Returns the result of waited_for(), and fixes it for all threads. Called at the region's end.
 uint32_t settle_waited_for(format::RegionInstance &instance, uint32_t n_barriers);
 
 } // namespace ompass

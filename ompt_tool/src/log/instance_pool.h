@@ -4,7 +4,7 @@
 // except join() and close().
 //
 // Threads close their parts late, often when they join the next region, so the entry of the last region is rarely free.
-// Entries are therefore reused in the order in which their regions ended. The pool takes another entry from the process
+// The pool therefore reuses entries in the order in which their regions ended. It takes another entry from the process
 // only if none of its own is free.
 #pragma once
 

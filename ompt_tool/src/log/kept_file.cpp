@@ -16,7 +16,7 @@ namespace ompass {
 
 namespace {
 
-constexpr int kMost = 4096; // kept descriptors; the log of any other thread is opened again each time it grows
+constexpr int kMost = 4096; // kept descriptors; the tool opens any other log again each time that it grows
 
 struct Entry {
     std::atomic<int> number; // 1 + the descriptor; 0: free

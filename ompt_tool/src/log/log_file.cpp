@@ -204,7 +204,7 @@ bool LogFile::append_copy(const void *extent, size_t bytes) {
     if (const int descriptor = writable(error); descriptor >= 0) {
         error = within_size_limit(size_ + bytes) ? 0 : EFBIG;
         const char *from = static_cast<const char *>(extent);
-        // The head is written last. If the process ends before, readers see the end of the file here.
+        // Writes the head last. If the process ends before that, readers see the end of the file here.
         if (!error) error = write_all(descriptor, from + kHead, bytes - kHead, size_ + kHead);
         if (!error) error = write_all(descriptor, from, kHead, size_);
         if (error && !sandbox::is_entered()) (void)!ftruncate(descriptor, static_cast<off_t>(size_));
@@ -262,7 +262,7 @@ void LogFile::shrink_last(void *extent, size_t bytes, size_t kept) {
     char *rest = static_cast<char *>(extent) + kept;
     if (mmap(rest, bytes - kept, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
         return;
-    // The length is written first. If the process ends before the cut, readers see the end of the file there.
+    // Writes the length first. If the process ends before the cut, readers see the end of the file after `kept` bytes.
     uint64_t &length = static_cast<format::ExtentHeader *>(extent)->bytes;
     __atomic_store_n(&length, kept, __ATOMIC_RELEASE);
     int error;

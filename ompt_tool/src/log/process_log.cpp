@@ -71,7 +71,7 @@ struct Shared {
     uint64_t n_definition_extents = 0;
     uint32_t n_constructs = 0;
     std::vector<Module> modules; // the loaded modules
-    uint64_t n_unloaded = 0; // count of unloaded libraries for which `modules` is valid
+    uint64_t n_unloaded = 0; // `modules` is valid while the loader's count of unloaded libraries has this value
     std::unordered_map<uint64_t, uint32_t> module_by_identity;
     std::unordered_map<ConstructKey, uint32_t, ConstructKey::Hash> by_key;
     std::vector<Place> places; // by id of the construct
@@ -207,8 +207,8 @@ static Place place_of(uintptr_t address) {
     return module ? Place{module->id, address - module->bias} : Place{kNoModule, address};
 }
 
-// Requires the lock. Returns the id of the construct with this key, and defines it if it is new. 0: too many
-// constructs.
+// Returns the id of the construct with this key, and defines the construct if it is new. 0: too many constructs.
+// Requires the lock.
 static uint32_t find_or_define(const ConstructKey &key, uint32_t flags, const char *name) {
     if (const auto known = shared->by_key.find(key); known != shared->by_key.end()) return known->second;
     if (shared->n_constructs >= format::kArgumentLimit) return 0;

@@ -41,8 +41,8 @@ uint32_t module_at(uint64_t address);
 format::RegionInstance *take_instance();
 // Gives an entry to other threads. Some threads may not have closed their parts yet.
 void give_back_instance(format::RegionInstance *entry);
-// Returns the entry at this place; null if there is none.
 inline constexpr uint64_t kMostInstances = uint64_t{1} << 20;
+// Returns the entry at this place; null if there is none.
 format::RegionInstance *instance_at(uint64_t index);
 // Claims `n` sequences for the caller, and returns the first.
 uint64_t claim_sequences(uint64_t n);

@@ -18,11 +18,12 @@ namespace ompass {
 class ThreadLog {
 public:
     void create(const std::string &directory, uint32_t index, uint32_t tid, uint64_t now);
-    // Called after the first slots are made: the events are then at the end of the file, where trim() can cut them.
+    // Starts the trace. Called after the first slots are made: the events are then at the end of the file, where trim()
+    // can cut them.
     void start_tracing(uint64_t now);
-    // Called before start_tracing() if the run keeps only the last part of its trace. When the log wants a checkpoint,
-    // it sets both words to recorder::kNever, so that the thread's next event takes the slow path. `then` is the copy
-    // of *seen_switch that creations check.
+    // Keeps only the last part of the trace. Called before start_tracing(). When the log wants a checkpoint, it sets
+    // both words to recorder::kNever, so that the thread's next event takes the slow path. `then` is the copy of
+    // *seen_switch that the extension checks.
     void keep_last(uint32_t *seen_switch, uint32_t *then) { seen_switch_ = seen_switch, then_ = then; }
 
     format::ThreadHeader &header() { return *header_; }
@@ -153,7 +154,7 @@ public:
 
     // Asks for a checkpoint before the thread's next event (`events` == 1), the event after it (2), and so on.
     void want_checkpoint(uint8_t events);
-    // Called before each event on the slow path. Returns true if a checkpoint is due now.
+    // Returns true if a checkpoint is due now. Called before each event on the slow path.
     bool takes_checkpoint() {
         if (checkpoint_in_ == 0) return false;
         if (--checkpoint_in_) want_checkpoint(checkpoint_in_);
@@ -193,7 +194,7 @@ public:
 
 private:
     // The log always writes events into the same mapped window. When the window is full, the log appends a copy of it
-    // to the file, which takes a third of the time of mapping and touching new pages.
+    // to the file. To copy takes a third of the time that mapping and touching new pages would take.
     static constexpr size_t kWindowBytes = 64 << 10;
     static constexpr uint32_t kMaxSlotExtents = 2048;
     static constexpr unsigned kNoOps = 64, kPostponable = 65; // values of order_.n_bits

@@ -112,8 +112,8 @@ bool OffCpuIntervals::ask_clock(uint64_t end) {
     const uint64_t ran_ns = on_processor_ns - processor_ns_;
     const uint64_t off_cpu_ns = now_ns - monotonic_ns_ > ran_ns ? now_ns - monotonic_ns_ - ran_ns : 0;
     // Leaves off-CPU time that exceeds this state interval to the next call. Such time belongs to short state intervals
-    // before this one, or to a later one that also ends now, such as the rest of a wait whose last thread arrived long
-    // ago. The thread ran a little in each state interval.
+    // before this one, or to a later one that is accounted at the same moment: the rest of a wait whose last thread
+    // arrived long ago. Assumes that the thread ran a little in each state interval.
     const uint64_t since = asked_until_ + clock::from_ns(kRanNanoseconds);
     const uint64_t missing = std::min(clock::from_ns(off_cpu_ns), end - std::min(end, since));
     known_ = now;

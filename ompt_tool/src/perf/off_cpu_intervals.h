@@ -5,7 +5,7 @@
 //
 // Records add some 2 us to a switch. That is too much for a thread that switches thousands of times a second, such as
 // one of several that yield to each other on one processor. Such a thread stops its records. Instead, it reads its
-// processor-time clock at the end of state intervals, which shows its off-CPU time since the previous reading.
+// processor-time clock at the end of state intervals. The clock shows its off-CPU time since the previous reading.
 #pragma once
 
 #include <atomic>
@@ -42,7 +42,7 @@ public:
     void pause_records();
     void resume_records();
 
-    // Called at the end of a pause of the recording: off-CPU time since the last reading of the clocks does not count.
+    // Discards off-CPU time since the last reading of the clocks. Called at the end of a pause of the recording.
     void forget_pause();
 
     // Takes the off-CPU time before `end` that is not taken yet, and writes it to `log` unless `log` is null. `end` may

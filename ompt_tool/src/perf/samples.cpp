@@ -31,7 +31,7 @@ constexpr size_t kFirstPages = 128, kPages = 32, kRarePages = 64, kLeastPages = 
 constexpr uint32_t kRare = 32;
 constexpr size_t kLongestRecord = 1600; // bytes
 
-// A thread halves its number of samples per second after this many samples.
+// A thread halves its number of samples per second when n_kept_ reaches this number.
 constexpr uint32_t kKeptBeforeHalving = 16384;
 
 #if defined(__x86_64__)

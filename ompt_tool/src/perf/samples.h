@@ -105,7 +105,7 @@ private:
     uint64_t credit_ns_ = 0; // sampled time that no weight represents yet
     uint32_t weight_ = 1;
     uint32_t n_skipped_ = 0;
-    uint32_t n_kept_ = 0; // samples logged at this weight
+    uint32_t n_kept_ = 0; // sum of the weights of logged samples, in units of weight_
     std::atomic<bool> held_{false}; // lock of the rings and the log; stop() keeps it
     uint64_t place_after_ = 0; // end of the record of the last look()
     uint64_t record_[kMostWords];

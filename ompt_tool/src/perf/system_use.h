@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page faults of a thread and its time in the operating system's kernel, from getrusage(2). A reading takes some
-// 0.3 us. So, except at pauses and at its end, a thread reads them only at the start and end of regions, and at most
-// every kStepNanoseconds.
+// 0.3 us. So a thread reads them only at the start and end of regions, and at most every kStepNanoseconds. It also
+// reads them at pauses and at its own end.
 #pragma once
 
 #include <cstdint>

@@ -18,10 +18,10 @@ namespace ompass {
 
 namespace {
 
-// Time that readings take on a thread that stays on its processor.
+// Less off-CPU time may be an error of the readings, on a thread that stays on its processor.
 constexpr uint64_t kNoiseNanoseconds = 5'000;
-// Shorter regions share a reading with their neighbours. The off-CPU time of a longer region, and of a longer time
-// between regions, is known to within this time.
+// Regions shorter than this share a reading with their neighbours. The off-CPU time of longer regions, and of longer
+// times between regions, is exact to within this time.
 constexpr uint64_t kStepNanoseconds = 50'000;
 
 } // namespace

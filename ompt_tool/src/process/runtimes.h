@@ -41,7 +41,7 @@ void claim_runtime(const void *code);
 // writes nothing if there is none. A runtime that another one has replaced does not count.
 void find_other_runtime(char *path, size_t size);
 
-// Routes each call of one of our functions to the runtime function that its calling library would reach without ours.
+// Routes calls of one of our functions, each to the runtime function that the calling library would reach without us.
 class Router {
 public:
     struct Target {
