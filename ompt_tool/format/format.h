@@ -98,7 +98,7 @@ struct ExtentHeader {
     uint32_t magic; // kExtentMagic; written last; readers stop at an extent without it
     ExtentKind kind;
     uint64_t bytes; // size of the whole extent with this header; a multiple of 4096
-    uint64_t first; // kSlots: id of the first slot; kEvents: number, see below; others: number among its kind
+    uint64_t first; // kSlots: id of the first slot; kEvents: number, see below; others: number among their kind
     uint64_t is_in_memory; // 1: the extent is not in the file, because the disk refused it
     uint32_t thread; // kEvents in kept.log: index of the thread
     uint32_t n_checkpoint_words; // kEvents: words of a checkpoint (checkpoint.h) before the first record

@@ -414,8 +414,8 @@ bool ends_first_part(const ThreadState &thread, const ompt_data_t *prior_data, o
 }
 
 // Handles frequent switches on short paths. Undeferred tasks begin and end without a further call. A deferred task
-// needs no check and no search of the stack if it starts on top of the current task, or if it is the current task and
-// completes, and the task below it resumes. An untied task needs no check if it leaves the stack for the task below it,
+// needs no check and no search of the stack in two cases: it starts on top of the current task, or the current task
+// completes and the task below it resumes. An untied task needs no check if it leaves the stack for the task below it,
 // or resumes on top of the current task. on_other_schedule() handles all other switches.
 void on_task_schedule(ompt_data_t *prior_data, ompt_task_status_t status, ompt_data_t *next_data) {
     ThreadState *thread = recorder::this_thread;

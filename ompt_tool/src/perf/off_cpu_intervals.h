@@ -3,8 +3,8 @@
 // This file builds the intervals from the records of processor_ring.h, returns them in order of time, cuts them at the
 // caller's state intervals, and writes them into the trace. state_intervals.h adds them to states and constructs.
 //
-// Records add some 2 us to a switch. That is too much for a thread that switches thousands of times a second, such as
-// one of several that yield to each other on one processor. Such a thread stops its records. Instead, it reads its
+// Records add some 2 us to a switch. That is too much for a thread that switches thousands of times a second, for
+// example if threads yield to each other on one processor. Such a thread stops its records. Instead, it reads its
 // processor-time clock at the end of state intervals. The clock shows its off-CPU time since the previous reading.
 #pragma once
 

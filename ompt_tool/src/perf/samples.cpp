@@ -25,8 +25,8 @@ constexpr unsigned kStackWords = kStackBytes / 8;
 constexpr unsigned kMostCallers = 48;
 
 // Three samples fit in a page. At the default frequency a ring holds four seconds of the first thread, and one second
-// of any other. The first thread's ring is not emptied in a long serial part, so that thread has a second ring with
-// one in kRare samples, which holds a minute. kernel.perf_event_mlock_kb limits the pages of users without privileges.
+// of any other. No event empties the first thread's ring in a long serial part. So that thread has a second ring with
+// one in kRare samples; it holds a minute. kernel.perf_event_mlock_kb limits the pages of users without privileges.
 constexpr size_t kFirstPages = 128, kPages = 32, kRarePages = 64, kLeastPages = 4;
 constexpr uint32_t kRare = 32;
 constexpr size_t kLongestRecord = 1600; // bytes

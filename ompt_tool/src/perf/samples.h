@@ -40,7 +40,7 @@ public:
     // object.
     int open(const Sampling &sampling, const std::string &directory, uint32_t index, uint32_t tid);
     // Starts sampling the first thread of the process at the usual frequency, before it uses OpenMP. open() takes over
-    // the samples of that thread if it starts recording. Call it once, on that thread.
+    // these samples if that thread starts recording. Call begin_early() once, on that thread.
     static void begin_early();
     // Starts with a ring that already holds samples of `event`; for tests.
     void open_on(PerfRing &ring, format::SampleEvent event, const std::string &directory, uint32_t index);
@@ -59,8 +59,8 @@ public:
     // step with periodic tasks. Returns true if page() may have changed. Does nothing on a thread other than the owner.
     bool vary_period();
 
-    // suspend() ends the events, which add to the cost of each switch. resume() starts them again; when the kernel
-    // refuses this for the first time, returns the error of PerfRing::open(), else 0. Owner only.
+    // suspend() ends the events, which add to the cost of each switch. resume() starts them again. At the kernel's
+    // first refusal, it returns the error of PerfRing::open(), else 0. Owner only.
     void suspend();
     int resume();
 

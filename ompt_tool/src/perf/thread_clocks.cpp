@@ -18,7 +18,7 @@ namespace ompass {
 
 namespace {
 
-// Less off-CPU time may be an error of the readings, on a thread that stays on its processor.
+// Less off-CPU time than this may be an error of the readings.
 constexpr uint64_t kNoiseNanoseconds = 5'000;
 // Regions shorter than this share a reading with their neighbours. The off-CPU time of longer regions, and of longer
 // times between regions, is exact to within this time.
