@@ -565,8 +565,9 @@ constexpr DataDirection direction_of(uint32_t operation) {
 }
 constexpr bool allocates(uint32_t operation) { return operation == 1 || operation == 17; }
 
-// A message of an MPI call has two steps, a kSizeStep and a kMessageStep. The first message of a call has neither: the
-// kEnterCall has the fields of the kMessageStep (its `repeated` is then 1), and the kLeaveCall those of the kSizeStep.
+// A message of an MPI call has two steps, a kSizeStep and a kMessageStep. For the first message of a call, the
+// kEnterCall replaces the kMessageStep (its `repeated` is then 1), and the kLeaveCall replaces the kSizeStep. They
+// have the same fields.
 //   kSizeStep     communicator:24 | bytes:34 | unused:2 | step:4
 //                 a hash of the communicator's members; the bytes of the message, or of one rank's contribution to a
 //                 collective; 0: unknown
