@@ -210,7 +210,7 @@ struct ProcessHeader {
     uint32_t n_unsampled; // threads for which the kernel refused samples
     uint32_t wants_loads; // 1: samples of loads were requested
     uint32_t loads_error; // errno of the kernel's refusal to sample loads; the tool samples time instead; 0: none
-    uint32_t n_bound_cpus; // processors to which OpenMP's threads together were bound when they ended; 0: unknown
+    uint32_t n_bound_cpus; // processors that OpenMP's threads together could use at their end or the run's; 0: unknown
     uint32_t first_refusal; // reason for the first missing piece: errno or kRefusedBy…
     uint32_t n_unlogged; // threads without a log; n_lost includes them
     uint64_t n_unlogged_tasks; // completed tasks in no log; added when their thread or the recording ends

@@ -96,8 +96,8 @@ void look_up(Entry &entry) {
 
 } // namespace
 
-// Called by forward.S before a call, with the registers that hold arguments. Returns true if ompass_mpi_end() must
-// follow the call.
+// Reports the start of a call. Returns true if ompass_mpi_end() must follow the call. forward.S calls this function
+// before the call, with the registers that hold arguments.
 bool ompass_mpi_begin(Entry *entry, const void *return_address, const void *frame, const uint64_t *registers) {
     if (!entry->target.load(std::memory_order_acquire)) look_up(*entry);
     const Hooks *found = hooks.load(std::memory_order_relaxed);

@@ -47,7 +47,7 @@ struct Operation {
     }
 };
 
-// Returns the calling thread at an event of a target construct. The event ends a kernel whose end the runtime does not
+// Returns the calling thread at an event of a target construct. First ends a kernel whose end the runtime did not
 // report.
 ThreadState *thread_after_kernel(bool begins = false) {
     if (ThreadState *thread = recorder::this_thread; thread && thread->target.n_kernels && is_in_target(*thread))

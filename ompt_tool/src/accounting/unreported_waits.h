@@ -11,14 +11,14 @@ namespace ompass {
 // events in it closed state intervals (the thread ran tasks), because these events have counted its time.
 class UnreportedCall {
 public:
-    // Called before the call. `recording`: the calling thread; null: measures nothing. `kind`: a mutex kind of
-    // format.h. `address`: the program's return address.
+    // Starts the measurement, before the call. `recording`: the calling thread; null: measures nothing. `kind`: a mutex
+    // kind of format.h. `address`: the program's return address.
     UnreportedCall(ThreadState *recording, uint32_t kind, const void *address);
     ~UnreportedCall();
     UnreportedCall(const UnreportedCall &) = delete;
     UnreportedCall &operator=(const UnreportedCall &) = delete;
 
-    // Called after the call. A program may repeat taskyield until a condition holds. Consecutive taskyields at one
+    // Counts the call, after it. A program may repeat taskyield until a condition holds. Consecutive taskyields at one
     // place count as one wait, unless another event or more than kExitNanoseconds separates two of them.
     void count();
 

@@ -27,8 +27,8 @@ struct Mapping {
 };
 
 std::mutex mappings_lock;
-// Requires the lock. Created at first use, because logs may be written before this library's constructors run. Never
-// destroyed, because logs may be written after this library's destructors have run.
+// Returns the list of mappings. Requires the lock. The list is created at first use, because logs may be written before
+// this library's constructors run, and never destroyed, because logs may be written after its destructors have run.
 std::vector<Mapping> &mappings() {
     static auto &all = *new std::vector<Mapping>;
     return all;

@@ -60,7 +60,7 @@ public:
     static void lock_for_fork();
     static void unlock_after_fork();
 
-    // Called in the child of a fork: replaces every mapping by private zeroed memory at the same address.
+    // Replaces every mapping by private zeroed memory at the same address. Called in the child of a fork.
     static void detach_all_after_fork();
 
     static uint64_t total_bytes(); // bytes on disk of all files of the process

@@ -37,7 +37,7 @@ uint32_t construct_of_name(format::DefinitionKind kind, const char *name, uint32
 // Returns the id of the module that is loaded at this address, and defines the module at the first call. ~0: none.
 uint32_t module_at(uint64_t address);
 
-// For instance_pool.h. Returns a free entry whose `index` is set; null: no memory.
+// Returns a free entry whose `index` is set; null: no memory. For instance_pool.h.
 format::RegionInstance *take_instance();
 // Gives an entry to other threads. Some threads may not have closed their parts yet.
 void give_back_instance(format::RegionInstance *entry);
@@ -58,7 +58,7 @@ void note_first_region(); // called when a region begins
 void note_create_gap(uint64_t ticks);
 void note_misuse();
 void note_unsampled(int error); // counts a thread for which the kernel refused samples
-// Count contradictions by the runtime of its own earlier events, and OMPT's numbers that the tool does not know.
+// Count the runtime's contradictions of its own earlier events, and OMPT's numbers that the tool does not know.
 void note_contradiction(format::Contradiction what);
 void note_unknown_value(format::UnknownValue::Kind kind, uint32_t value);
 void close(format::EndReason reason, uint64_t end_ticks);

@@ -167,7 +167,7 @@ std::vector<std::string> command_line() {
     return arguments;
 }
 
-// Returns the variables that affect an OpenMP run as a JSON object. Leaves out all others, which may hold secrets.
+// Returns a JSON object with the variables that affect an OpenMP run. Leaves out all others, which may hold secrets.
 std::string openmp_environment() {
     static const char *const prefixes[] = {"OMP_", "KMP_", "LIBOMP", "OMPASS_", "GOMP_"};
     std::string object = "{";

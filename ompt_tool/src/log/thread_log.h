@@ -194,7 +194,7 @@ public:
 
 private:
     // The log always writes events into the same mapped window. When the window is full, the log appends a copy of it
-    // to the file. To copy takes a third of the time that mapping and touching new pages would take.
+    // to the file. Copying takes a third of the time that mapping and touching new pages would take.
     static constexpr size_t kWindowBytes = 64 << 10;
     static constexpr uint32_t kMaxSlotExtents = 2048;
     static constexpr unsigned kNoOps = 64, kPostponable = 65; // values of order_.n_bits

@@ -23,7 +23,7 @@ constinit thread_local uint32_t under_way __attribute__((tls_model("initial-exec
 
 uint64_t check() {
     const uint64_t now = loader_counts().unloaded;
-    // Loads before the exchange, which writes a shared line, because threads call this function often.
+    // Loads the count before the exchange: threads call this function often, and the exchange writes a shared line.
     if (n_noticed.load(std::memory_order_relaxed) != now && n_noticed.exchange(now, std::memory_order_relaxed) != now) {
         noticed_at.store(clock::now(), std::memory_order_relaxed);
         recorder::run_switch.fetch_add(recorder::kOneUnload, std::memory_order_release);

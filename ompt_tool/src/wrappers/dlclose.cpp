@@ -26,7 +26,7 @@ void note_runtimes(const LoadedLibraries &libraries, void *argument) {
             if (const void *code = library.exported("omp_get_num_threads")) found.code[found.n++] = code;
 }
 
-// Keeps runtimes loaded, because our functions cache the addresses of their functions.
+// Keeps runtimes loaded, because our functions cache addresses of the runtimes' functions.
 void keep_runtimes() {
     static std::atomic<uint64_t> n_loaded{0}; // count of loaded libraries at the last call
     const uint64_t now = loader_counts().loaded;
