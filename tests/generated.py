@@ -51,7 +51,7 @@ def stub() -> str:
 
 
 def columns() -> str:
-    """Returns the SQL tables and their columns as Markdown, without figures of rows, which the stub lists."""
+    """Returns the SQL tables and their columns as Markdown. Omits figures of rows: the stub lists them."""
     return "\n".join(line for name in TABLES for line in _table(name))
 
 

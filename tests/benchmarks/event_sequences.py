@@ -3,11 +3,10 @@
 
     python tests/benchmarks/event_sequences.py [--sequences 20000] [--first 1] [--build DIR] [-o FILE]
 
-A third of the sequences conforms to OMPT, but orders events as libomp never does. Another third also uses
-numbers that are still unspecified, and the last third contradicts itself. `failed` must be 0. A sequence
-fails if the tool crashes, hangs or writes an unreadable trace. It also fails if counts or times are wrong
-and the run does not report the contradiction (`explained_batches`). Needs a build with tests
-(`cmake --build --preset release`).
+A third of the sequences uses any order of events that OMPT allows. Another third also uses numbers that OMPT
+does not define yet, and the last third contradicts itself. `failed` must be 0. A sequence fails if the tool
+crashes, hangs or writes an unreadable trace. It also fails if counts or times are wrong and the run does not
+report the contradiction (`explained_batches`). Needs a build with tests (`cmake --build --preset release`).
 """
 
 from __future__ import annotations

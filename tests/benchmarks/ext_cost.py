@@ -6,8 +6,8 @@ Times all ways of running a program in turn, round after round, so other load af
 result is the median of the ratios of single rounds, with the smallest and the largest. Needs only the
 standard library, a clang and an idle machine; all cases take about an hour.
 
-Fine tasks are fib and nqueens without a cut-off, placed tasks are placed_tasks.c. Every other case is a
-program at one of its cut-offs, in its class `test`, repeated until it takes half a second.
+Fine tasks are fib and nqueens without a cut-off, placed tasks are placed_tasks.c. Each other case runs a
+program with one of its cut-offs on inputs of class `test`, and repeats it for at least half a second.
 
     tests/benchmarks/ext_cost.py                         # all cases, table
     tests/benchmarks/ext_cost.py --rounds 15 --json F    # more rounds; also writes all figures to F
@@ -96,7 +96,7 @@ def placed_cases(library: Path) -> Iterator[Case]:
         compile_placed("stock_tasks", library, "-DSTOCK"),
         compile_placed("placed_tasks", library, "-lomp_ext"),
     )
-    # Waiting tasks that must not step aside wait for each other from the second level on, until a rescue.
+    # Constrained tasks do not step aside: from the second level on, they wait for each other until a rescue.
     constrained = TWO_STRICT | {"OMP_EXT_TIED": "constrained"}
     fib_ways = (
         Way("stock", STOCK, command=(stock, "fib", "27", "1")),
@@ -128,7 +128,7 @@ def program_cases() -> Iterator[Case]:
 
 
 def default_cases(size: str, threads: Iterable[int]) -> Iterator[Case]:
-    """Yields every task program at its default cut-off, of this class, for each number of threads."""
+    """Yields every task program, with its default cut-off and this class, on each number of threads."""
     for path in [*task_programs(), BUILD / "bots" / "sparselu-for", BUILD / "bots" / "lu-depend"]:
         for n in threads:
             command = (str(path), "--class", size, "--json")

@@ -8,8 +8,8 @@ time for each operation (the least of all rounds), the growth from 1,000 to the 
 judgement:
 
     flat         at most 1.5 times the cost at 1,000
-    as stock     grows, but at most 1.5 times as much as the stock runtime does, as a factor or in
-                 nanoseconds: long chains exceed the caches
+    as stock     grows at most 1.5 times as much as the cost of the stock runtime, as a factor or in
+                 nanoseconds, because long chains exceed the caches
     GROWS        grows more; the exit code is 1
 
 Needs only the standard library and a clang. All kinds take about 15 minutes.
@@ -149,7 +149,7 @@ def judgement(own: dict[int, float | None], stock: dict[int, float | None]) -> s
     """Returns "flat", "as stock" or "GROWS".
 
     A growth is unknown if a run failed or timed out. If the stock runtime's growth is unknown, every cost
-    that is not flat counts as "as stock". If only the other growth is unknown, the cost "GROWS".
+    that is not flat is "as stock". If only this way's own growth is unknown, the cost "GROWS".
     """
     own_growth, stock_growth = growth(own), growth(stock)
     if own_growth is not None and own_growth <= MOST_GROWTH:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the cost of kernel marks in trace mode, for matmul and fmm at their published task sizes.
 
-The papers' figure is at most 5% over the unmarked program, with tasks of 17 us (matmul) and 3.25 us (fmm).
+The papers report at most 5% over the unmarked program, with tasks of 17 us (matmul) and 3.25 us (fmm).
 Every round runs all variants once, in random order, so a drift of the machine affects all of them.
 Prints the medians of the ratios to the unmarked program within a round. Needs the build (release preset) and
 an otherwise idle machine; takes a few minutes.

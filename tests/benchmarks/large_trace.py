@@ -8,7 +8,7 @@ limit (RLIMIT_DATA) of 4 GiB. Prints a table and writes JSON. Run it with the Py
 installed; needs the build (release preset) and about 5 GB of disk in --scratch.
 
 On a quiet core, an analysis takes as long as its CPU seconds, so the limit of 60 s applies to them. The large
-trace keeps the statistics of the short run: a `report` without `--from events` describes only the short run.
+trace keeps the statistics of the short run: without `--source events`, `report` describes only the short run.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ THREE_WORDS = (
     "preempted", "blocked", "work_end", "fulfill_timed",
 )  # fmt: skip
 WORDS = dict.fromkeys(NAMES, 1) | dict.fromkeys(TWO_WORDS, 2) | dict.fromkeys(THREE_WORDS, 3)
-# By name of a record: the numbers of the words that contain ids of tasks or regions.
+# The words of each record, by its name, that contain ids of tasks or regions.
 ID_WORDS = dict.fromkeys(
     ["start", "start_ready", "resume", "discard", "fulfill", "fulfill_timed", "complete_to", "region_begin",
      "region_end", "implicit_begin", "resync"], (1,)

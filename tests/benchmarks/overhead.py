@@ -283,7 +283,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def choose(option: str, wanted: str | None, known: Sequence[str]) -> list[str]:
-    """Returns the names in a comma-separated list, in the order of `known`; all without a list."""
+    """Returns the names in a comma-separated list, in the order of `known`; without a list, all names."""
     if wanted is None:
         return list(known)
     names = [name for name in wanted.split(",") if name]

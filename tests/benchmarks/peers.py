@@ -12,7 +12,7 @@ The last lines show the tool's cost relative to the 16-byte tool, as means over 
     tests/benchmarks/peers.py --only nqueens --threads 1,2,4 --rounds 21 --json peers.json
     tests/benchmarks/peers.py --ways libomp,extension,oneTBB
 
-Needs the build (release preset) and a clang with OpenMP; missing peers are named and left out.
+Needs the build (release preset) and a clang with OpenMP. Prints the names of missing peers, and omits them.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times the exact computation of reuse distances on one thread and several, a Fenwick tree, and sampling.
+"""Times four ways to compute reuse distances: exact on one thread or several, a Fenwick tree, and sampling.
 
 Each variant runs in a separate process, interleaved with the others, on the same accesses: blocks of 4 KiB
 out of --blocks, drawn uniformly (the hardest order: nothing is in cache), by Zipf's law, or in a loop.
-Seconds are CPU time for variants on one thread, which a busy machine disturbs less, and wall time for the
-variant `threads`. Prints a table of the fastest runs and writes JSON. Run it with the Python that has the
-package installed; needs a C++ compiler.
+Seconds are wall time for the variant `threads`, and CPU time for the others, because a busy machine changes
+CPU time less. Prints a table of the fastest runs and writes JSON. Run it with the Python that has the package
+installed; needs a C++ compiler.
 """
 
 import argparse

@@ -3,9 +3,9 @@
 """Measures the cost of recording for a program of short parallel regions.
 
 short_regions.c runs reductions in which each thread works for 2 us. Each round runs it without a tool, with
-an empty tool, and recorded in several ways, in random order. Reports the time of a region, and how far the
-time of a recorded region exceeds 1.1 times that with the empty tool (target: at most 0.3 us per thread). The
-figure of a run is the lower quartile of its batches of 250 regions; on a busy machine, choose --figure least.
+an empty tool, and recorded in several ways, in random order. Reports the time of a region, and its excess
+over 1.1 times the time with the empty tool (target: at most 0.3 us per thread). The figure of a run is the
+lower quartile of its batches of 250 regions; on a busy machine, choose --figure least.
 
     tests/benchmarks/short_regions.py                        # one and two threads, about a minute
     tests/benchmarks/short_regions.py --threads 2 --work-ns 1000 --figure least --json regions.json

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares simulated runs with recorded ones: every benchmark program on one and two threads, as a table.
 
-Records each program --rounds times on one and on two threads, in turn, and keeps the recordings with the
-shortest time in parallel regions. From them it predicts two threads from their own trace, two from the trace
-of one thread, and one from the trace of two. Costs are calibrated first.
+First calibrates the costs. Records each program --rounds times on one and on two threads, in turn, and keeps
+the recordings with the shortest time in parallel regions. Predicts the time of two threads from their own
+trace and from that of one thread, and the time of one thread from the trace of two.
 
-Then it runs the programs that have a cut-off by depth at each depth, in eight times as many rounds, and
-records some runs of the deepest cut-off. From the shortest of them it predicts the best depth, and its gain
-over the deepest. It compares both predictions with the measured best depth and gain. Columns: "of half"
-has the best depths by the even rounds and by the odd rounds; advice cannot be better than the agreement of
-these two. "Measured there" is the time at the predicted best depth, relative to the best measured time. A
-depth is "as good" as the best if its shortest time does not exceed the median time of the best, because
-these rounds cannot distinguish the two.
+Then takes the programs that have a cut-off by depth. Runs each at every depth, in eight times as many rounds,
+and records some runs at the deepest cut-off. Predicts from the shortest of these recordings the best depth,
+and its gain over the deepest. Compares both with the measured best depth and gain. The column "of half" has
+the best depths of the even rounds and of the odd rounds: advice cannot be better than these two agree. The
+column "measured there" has the excess of the time at the predicted depth over the best measured time. A depth
+is "as good" as the best if its shortest time does not exceed the median time of the best: these rounds cannot
+distinguish the two.
 
-Writes both tables as Markdown, for docs/simulation.md. All programs are recorded before the first cut-off is
-tried; cases that do not begin within --minutes are left out and named. Needs the build (release preset), an
-idle machine, and the Python that has the package installed.
+Writes both tables as Markdown, for docs/simulation.md. Tries cut-offs after it has recorded all programs.
+Names and omits the cases that do not begin within --minutes. Needs the build (release preset), an idle
+machine, and the Python that has the package installed.
 """
 
 from __future__ import annotations

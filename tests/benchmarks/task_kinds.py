@@ -5,7 +5,7 @@
 Kinds: tasks with dependences (a wavefront), taskloop, one producer, task reductions, recursion (fib). The
 tasks are empty unless the row names a time. All ways run once per round, in random order. The result is
 the median of all rounds, with quartiles, and the ratio to the fastest way, taken within rounds. The
-processor time is all that the process used, per task; on a busy machine it varies less than the time.
+processor time is that of the whole process, per task; on a busy machine it varies less than the time.
 
     tests/benchmarks/task_kinds.py                                # everything, about 3 minutes
     tests/benchmarks/task_kinds.py --only wavefront --threads 2 --rounds 21 --json kinds.json

@@ -43,7 +43,7 @@ def check_two(case: Case, run_dir: Path, plain: Ended, *programs: Ended) -> None
 def check_recording(case: Case, run_dir: Path, recorded: Ended, *, killed_late: bool = False) -> None:
     """Checks a run directory against the program's own counts.
 
-    killed_late: True if the kill followed the whole output of the program, and perhaps the recording's end.
+    killed_late: True if the kill came after the program's whole output, so perhaps after the recording's end.
     """
     messages = tool_lines(recorded.stderr)
     assert len(messages) == len(set(messages)) <= MOST_MESSAGES, f"too many or repeated messages: {messages}"

@@ -18,7 +18,7 @@ from typing import Final
 RUNS: Final = Path(__file__).parent / "runs"
 """Recorded runs with files and records that the golden runs lack; see record.py."""
 FOUND: Final = Path(__file__).parent / "found.tar.xz"
-"""Inputs that fuzzing found, each with lines that no other input executes."""
+"""Inputs that fuzzing found. Each executes lines of the readers that no other input executes."""
 GOLDEN: Final = Path(__file__).resolve().parent.parent / "golden"
 HEAD: Final = struct.Struct("<BHH")  # struct PieceHead
 MOST_THREADS: Final = 32

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Provides a fixture that runs programs under limits, and removes files that killed programs left behind.
+"""Provides a fixture that runs programs under limits. Removes files that killed programs left behind.
 
 tests/conftest.py has the other fixtures.
 """
@@ -25,9 +25,9 @@ REGISTRATION = re.compile(r"__KMP_REGISTERED_LIB_(\d+)_\d+")
 def _remove_stale_registrations() -> None:
     """Removes libomp's registrations of processes that have ended.
 
-    libomp registers each process that uses it in a file named by the process id, and removes the file when
-    the process ends, but not when it is killed. If a later process has the same id, libomp finds the file and
-    aborts the process; an empty file causes a bus error.
+    libomp registers each process that uses it in a file named by the process id. It removes the file when the
+    process ends, but not when the process is killed. If a later process has the same id, libomp finds the
+    file and aborts the process; an empty file causes a bus error.
     """
     if not SHARED_MEMORY.is_dir():
         return

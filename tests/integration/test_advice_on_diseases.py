@@ -42,7 +42,7 @@ PROGRAMS = (
 LEAST_GAIN = 0.15
 ROUNDS = 4
 PREEMPTED_NS = 20_000_000
-# Here the advice names the end of a taskgroup, or a region, but the source marks its beginning, or a task.
+# The advice names the end of a taskgroup or a region; the source marks the taskgroup's begin or a task.
 MARKED_ELSEWHERE = ("starved_groups.cpp", "wait_in_group.cpp", "producer_prologue.cpp")
 
 

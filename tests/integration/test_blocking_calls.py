@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that findings name the calls in which threads may sleep, found in the code of the construct."""
+"""Checks that findings name those calls in a construct's code in which threads may sleep."""
 
 from __future__ import annotations
 

@@ -211,7 +211,7 @@ def knapsack_optimum(n_items: int) -> int:
 
 
 @pytest.mark.parametrize("n_items", [1, 2, 7, 20, 45])
-def test_knapsacks_have_the_optimum_of_another_recurrence(bots_dir: Path, n_items: int) -> None:
+def test_knapsacks_have_the_optimum_that_another_recurrence_finds(bots_dir: Path, n_items: int) -> None:
     for version in ("serial", "tasks"):
         result = result_of(bots_dir / f"knapsack-{version}", "--size", str(n_items))
         assert result.startswith(f"value {knapsack_optimum(n_items)} of {n_items} items")

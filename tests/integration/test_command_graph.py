@@ -90,6 +90,6 @@ def test_every_form_of_the_graph_is_written(record: Record, tmp_path: Path) -> N
     assert "no group matches `nothing`" in graph("--expand", "nothing", status=5).stderr
 
 
-def test_a_profile_says_how_to_get_a_graph(record: Record) -> None:
+def test_a_profile_is_refused_with_the_option_that_records_a_graph(record: Record) -> None:
     run_dir = record("answers/balanced.c", opt_level="-O0").run_dir
     assert "--mode trace" in ompass("graph", run_dir, status=5).stderr

@@ -106,7 +106,7 @@ def test_a_write_under_another_cache_is_a_coherence_miss(
     assert [plain["total"][f"{name}_bytes"] for name in ("cold", "coherence", "close")] == [128, 0, 128]
 
 
-def test_runs_without_accesses_say_what_to_do(
+def test_runs_without_accesses_are_refused_with_the_cure(
     tmp_path: Path, compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
 ) -> None:
     run = record(TURNS, tmp_path, compile_program, run_recorded, default_toolchain, mode="profile")

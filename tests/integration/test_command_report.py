@@ -117,7 +117,7 @@ def test_figures_of_events_and_profile_have_the_same_counts(trace: Path) -> None
     assert ompass("validate", trace).returncode == 0
 
 
-def test_identity_holds_in_every_scope(trace: Path) -> None:
+def test_states_add_up_to_thread_time_in_every_scope(trace: Path) -> None:
     states = ("work_ns", "create_ns", "schedule_ns", "sync_ns", "idle_ns")
     program = json_of("report", trace, "--scope", "program")
     assert program["thread_time_ns"] == program["threads"] * program["wall_ns"]

@@ -281,7 +281,7 @@ def test_static_program_is_refused_with_the_reason(ompass: Launcher, tmp_path: P
     assert ompass("doctor", tmp_path / "a").returncode == 6
 
 
-def test_exit_code_is_the_programs(ompass: Launcher, fib: Path) -> None:
+def test_exit_code_is_that_of_the_program(ompass: Launcher, fib: Path) -> None:
     done = ompass("run", "--", fib, str(N), "-", "7")
     assert done.returncode == 7
     assert "the program exited with 7" in done.stderr

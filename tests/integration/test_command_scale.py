@@ -98,7 +98,7 @@ def test_threads_in_arguments_are_replaced_and_each_command_also_runs_on_one_thr
     assert [p["threads"] for p in report["points"]] == [1, 2]
 
 
-def test_every_form_of_the_report_says_the_same(
+def test_every_form_of_the_report_shows_the_same_figures(
     program: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
     report = sweep(

@@ -240,7 +240,7 @@ def places_of_calls(program: Path, runtime: str) -> Iterator[tuple[str, tuple[in
 
 
 def calls_of(program: Path, runtime: tuple[str, ...]) -> Iterator[tuple[str, tuple[int, str], int]]:
-    """Yields each called function of the runtime, the place of the call as above, and its return address."""
+    """Yields each called function of the runtime, the call's line and function, and its return address."""
     file = ModuleFile(Module(path=str(program)), 2**62, ())
     stubs = imported_functions(program)
     for start, size, _ in read_functions(program).functions:

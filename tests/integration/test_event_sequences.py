@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random sequences of OMPT events, which a simulated runtime (tests/events) reports to libompass.so.
 
-Existing runtimes neither order their events in all these ways, nor report free agents or numbers that are
-still unspecified. tests/benchmarks/event_sequences.py plays 20,000 sequences.
+Existing runtimes use only some of these orders. They report no free agents (threads outside of the team that
+run its tasks), and no numbers that OMPT does not define yet. tests/benchmarks/event_sequences.py plays 20,000
+sequences.
 """
 
 from __future__ import annotations

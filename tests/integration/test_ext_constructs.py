@@ -122,7 +122,7 @@ def test_a_library_loaded_later_may_need_the_tasks_of_the_runtime(
 
 
 @pytest.mark.parametrize("threads", [2, 4])
-def test_tasks_that_nothing_announced_do_not_hang(threads: int, toolchain: Toolchain) -> None:
+def test_tasks_by_functions_that_dlsym_finds_do_not_hang(threads: int, toolchain: Toolchain) -> None:
     program = compile_source("ext/unreferenced.c", toolchain)
     settings = {
         "LD_PRELOAD": str(ext_library()),
@@ -132,11 +132,11 @@ def test_tasks_that_nothing_announced_do_not_hang(threads: int, toolchain: Toolc
     }
     finished = run([str(program)], toolchain, settings)
     assert finished.returncode == 0, finished.stdout + finished.stderr
-    # Threads had begun the first region without the scheduler, so its tasks belong to the runtime.
+    # Threads begin the first of three regions without the scheduler, so its 100 tasks belong to the runtime.
     assert "tasks: 200 created, 200 run" in finished.stderr
 
 
-def test_regions_next_to_tasks_that_nothing_announced_do_not_hang(default_toolchain: Toolchain) -> None:
+def test_regions_beside_tasks_by_functions_that_dlsym_finds_do_not_hang(default_toolchain: Toolchain) -> None:
     program = compile_source("ext/unreferenced.c", default_toolchain)
     settings = {"LD_PRELOAD": str(ext_library()), "OMP_EXT_SCHEDULE": "1", "OMP_NUM_THREADS": "16"}
     for _ in range(10):
@@ -171,7 +171,7 @@ def test_every_level_of_a_recursion_can_be_placed(
     assert finished.stdout.endswith(NONE_ELSEWHERE)
 
 
-def test_most_waits_for_another_domain_need_no_stack_of_their_own(default_toolchain: Toolchain) -> None:
+def test_many_waits_for_another_domain_need_no_stack_of_their_own(default_toolchain: Toolchain) -> None:
     program = compile_with_ext("ext/tree.c", default_toolchain)
     settings = {
         "OMP_NUM_THREADS": "2",
@@ -225,7 +225,7 @@ def test_a_task_that_waits_steps_aside(how: str, toolchain: Toolchain) -> None:
     if how == "detach" and not has_detach:
         pytest.skip("libomp has no events for gcc's tasks")
     flags = flags_for(toolchain)
-    # If the program has detachable tasks, all are the runtime's; otherwise all are light.
+    # If the program has detachable tasks, all its tasks belong to the runtime; otherwise all are light.
     programs = [compile_with_ext("ext/aside.c", toolchain, *flags, "-DDETACH")] if has_detach else []
     if how != "detach":
         programs.append(compile_with_ext("ext/aside.c", toolchain, *flags))
@@ -273,7 +273,7 @@ def test_a_light_task_that_stepped_aside_has_its_own_settings(
         assert int(counted[1]) <= n_threads * n_rounds, "more than one task of the runtime per implicit task"
 
 
-# A task with a thread's copy of a reduction variable stays on this thread.
+# A task that uses its thread's copy of a reduction variable stays on this thread.
 @pytest.mark.parametrize(("act", "n_tasks", "n_moved"), [("busy", 20, 20), ("reduction", 10, 0)])
 def test_any_thread_of_the_domain_resumes_an_untied_task(
     act: str, n_tasks: int, n_moved: int, toolchain: Toolchain

@@ -96,7 +96,7 @@ def test_the_creation_of_a_task_that_is_cancelled_at_once_keeps_its_time(
     names = [name.removesuffix("_short") for name, _ in _core.event_kinds()]
     events = _core.read_events(str(recorded.run_dir))
     is_end = np.isin(events.kind, [number for number, name in enumerate(names) if name == "create_span"])
-    # A creation whose task was cancelled in it: the cancellation lies between the creation and its end.
+    # If a task is cancelled within its creation, `discard` directly precedes the end of the creation.
     assert (is_end[1:] & (events.kind[:-1] == names.index("discard"))).any()
     created_ns = sum(row.create_ns for row in _core.replay_trace(str(recorded.run_dir)).constructs)
     assert created_ns == pytest.approx(int(events.value[is_end].sum()), rel=1e-3)

@@ -48,7 +48,7 @@ def test_judge_notices_tasks_and_output_that_are_missing(libompass: Path, tmp_pa
 
 
 def test_judge_notices_a_cut_run_that_claims_to_be_complete(libompass: Path, tmp_path: Path) -> None:
-    """The judge must not accept such a run because the output is the same with and without the tool."""
+    """The output is the same with and without the tool, but this does not excuse the recording."""
     whole, run_dir = case_of("nothing"), tmp_path / "run.ompass"
     recorded = runs.run(whole, tmp_path, "recorded", libompass, environment={"OMPASS_DIR": str(run_dir)})
     for name in ("kill", "killed"):

@@ -150,7 +150,7 @@ def test_many_threads_stay_within_the_space(record: Record) -> None:
     assert len(profile.threads) == 100
 
 
-def test_space_below_the_profile_loses_the_trace_and_reports_it(record: Record) -> None:
+def test_space_smaller_than_the_profile_loses_the_trace_and_reports_it(record: Record) -> None:
     recorded = record(
         "survival/long_run.c", "10", mode="trace", environment={"OMPASS_KEEP_LAST": "500k"}, threads=32
     )

@@ -28,7 +28,7 @@ def test_a_creation_ends_when_the_runtime_reports_it(record: Record, name: str, 
 
 @pytest.mark.parametrize("name", ["clang-23"])
 def test_workdistribute_is_a_distributed_loop_at_its_line(record: Record, name: str) -> None:
-    # flang 23 compiles it to such loops. OMPT has a kind of its own for it, which no runtime reports yet.
+    # flang 23 compiles workdistribute to distributed loops. No runtime reports OMPT's own kind for it yet.
     source = "waits/workdistribute.f90"
     flags = ("-fopenmp-version=60",)
     run = record(source, toolchain=toolchain_named(name), flags=flags, threads=2, preload=True)

@@ -59,8 +59,8 @@ def steps_of(
 ) -> Iterator[Step]:
     """Installs and uses Ompass in a fresh system; yields each step. Ends after a failure.
 
-    With a folder of ccache, `compiled`, the source build takes object files from there. It adds its wheel to
-    the folder `wheels`, which the other kinds use.
+    The source build takes object files from `compiled`, a folder of ccache, if it is given. It adds its wheel
+    to the folder `wheels`, which the other kinds use.
     """
     system = fresh_system(release, kind, folder, compiled if kind == "source" else None)
     installed = Installed(system, {"source": SOURCE_PATH, "wheel": "/environment/bin"}.get(kind, ""))

@@ -32,7 +32,7 @@ _CCACHE = {
     "CMAKE_CXX_COMPILER_LAUNCHER": "ccache",
     "CC": "gcc",
     "CXX": "g++",
-    # The option of ./run test. With other options, ccache would not find the object files of its builds.
+    # The option of ./run test. With other options, ccache would not find the object files of ./run test.
     "SKBUILD_CMAKE_DEFINE": "OMPASS_WERROR=ON",
 }
 

@@ -77,7 +77,7 @@ class Locked:
 
     ns: int
     lock: int = 1
-    handoff_ns: int = 0  # time for which a thread that waited needs to continue after the release
+    handoff_ns: int = 0  # time from the release until a waiting thread continues
     tried: bool = False  # taken by omp_test_lock: the trace has only the release; the made run does not wait
 
 

@@ -2,9 +2,9 @@
 """A second, slow reader of a trace: applies the definitions to find each task's history and the longest path.
 
 Interprets the records of `read_events` without the core's walker, graph or replay. Every task is a list of
-steps. The steps form a graph whose edges are work, creations, dependences and joins; the span is its longest
-path, found by visiting every edge.
-Implements the rules of docs/task-graph.md independently; readers_agree.py compares the results.
+steps. The steps form a graph whose edges are work, creations, dependences and joins. The span is the longest
+path of this graph, found by visiting every edge. Implements the rules of docs/task-graph.md independently;
+readers_agree.py compares the results.
 
 Traces do not contain which tasks a `taskwait depend` waits for, nor where a taskgroup begins, so this reader
 does not know them either. During pauses, threads switch tasks without records, so this reader cannot read
@@ -167,10 +167,10 @@ class Reading:
     def span_ns(self) -> Range:
         """Returns the smallest and the largest possible length of the longest path.
 
-        An interval of work is between two times that were rounded to nanoseconds; if it ends at a wrapper's
-        begin, a rounded length was subtracted too. Its error is therefore below 2 ns, and the bounds are the
-        longest path with 2 ns less and 2 ns more per interval. If a task ended in the same nanosecond as a
-        taskgroup, only the upper bound joins it.
+        The error of an interval of work is below 2 ns: its two times were rounded to nanoseconds, and if it
+        ends at a wrapper's begin, a rounded length was subtracted. So the bounds are the longest paths with
+        2 ns less and 2 ns more per interval. If a task ended in the same nanosecond as a taskgroup, only the
+        upper bound joins it.
         """
         return _longest(self, -2), _longest(self, 2)
 

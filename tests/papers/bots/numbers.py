@@ -38,7 +38,7 @@ def generators_ratio(values: Values, program: Program, runtime: str, threads: in
 
 
 def measured_speedup(values: Values, program: Program, runtime: str, threads: int, cutoff: str = "") -> float:
-    """Returns the speed-up over the serial version, which clang builds, as it builds libomp's programs."""
+    """Returns the speed-up over the serial version. clang builds that version and libomp's programs."""
     return ratio(values, program.group, SERIAL, variant(runtime, threads, cutoff or program.usual))
 
 

@@ -29,11 +29,11 @@ GRAINS: Final = (1280, 128, 64)
 _N_GRAIN_TASKS: Final = 2**15
 """Tasks of each grain, about as many per core as in the paper. A power of two, so that all are equal."""
 ATTEMPT: Final = 200
-"""Cycles of a failed steal in the paper, at most."""
+"""The most cycles of a failed steal in the paper."""
 BACK_OFF: Final = 1000
-"""The same with the pause that follows, TBB's 80 instructions of ten cycles."""
+"""Cycles of a failed steal and the pause that follows: TBB's 80 instructions of ten cycles."""
 OTHER_BACK_OFFS: Final = (ATTEMPT, 5000)
-"""The same without a pause, and with a long one."""
+"""Cycles of a failed steal without a pause, and with a long pause."""
 _STEAL_CYCLES: Final = {"bitcounter": 560}
 """Cycles of a successful steal on any number of cores (V.A.2). The machine file has treeadd's."""
 DEPTHS: Final = (11, 21)
@@ -48,7 +48,7 @@ class Program:
     tasks: str  # the paper's number of tasks
     cycles: str  # the paper's mean time of a task
     options: str
-    task_cycles: float = 0.0  # the same as a number, if our tasks are of this kind
+    task_cycles: float = 0.0  # `cycles` as a number; 0: our tasks have the recorded time
 
     def case(self) -> Case:
         return Case(self.name, f"{self.name}-tasks", self.options, variables=WITHOUT_VECTORS)
@@ -95,7 +95,7 @@ PARSEC: Final = (
     ),
 )
 PROGRAMS: Final = (*MICRO, *PARSEC)
-# blackscholes above has the tasks of 32 cores. This is PARSEC's large input with the tasks of four, 1,200 N.
+# blackscholes above has the tasks of 32 cores. This case has PARSEC's large input and 1,200 N tasks for N = 4.
 _LARGE_BLACKSCHOLES: Final = Case(
     "blackscholes-large",
     "blackscholes-tasks",
