@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares predictions of `ompass simulate` with measured times, as a table and as JSON.
 
-Uses programs of tests/diseases (built by clang, sick unless the name ends in -cured) and benchmark programs
-of bots/, with two further versions: lu with dependences, and sparselu with tasks created in worksharing
-loops. Each round of a program runs it on two threads without the tool, and records traces on one thread and
-on two. Each trace gives a prediction for two threads. For both numbers of recorded threads, reports the error
-of the median prediction against the median measured time, or the reason for a refusal.
+Uses programs of tests/diseases, built by clang (sick unless the name ends in -cured), and benchmark programs
+of bots/. Two of these are other versions: lu with dependences, and sparselu with tasks created in worksharing
+loops. Each round runs a program on two threads without the tool, and records traces on one thread and on two.
+Each trace gives a prediction for two threads. For both numbers of recorded threads, reports the error of the
+median prediction against the median measured time, or the reason for a refusal.
 
 Also predicts 4, 8, 16 and 32 threads from both traces. The exit status is 1 if a prediction is shorter than
 the work divided by the threads, the longest chain, or the time for which the program holds one lock.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times four ways to compute reuse distances: exact on one thread or several, a Fenwick tree, and sampling.
 
-Each variant runs in a separate process, interleaved with the others, on the same accesses: blocks of 4 KiB
-out of --blocks, drawn uniformly (the hardest order: nothing is in cache), by Zipf's law, or in a loop.
+Each variant runs in a separate process, interleaved with the others, on the same accesses to --blocks blocks
+of 4 KiB. Their order is uniform (the hardest: nothing is in cache), follows Zipf's law, or is a loop.
 Seconds are wall time for the variant `threads`, and CPU time for the others, because a busy machine changes
 CPU time less. Prints a table of the fastest runs and writes JSON. Run it with the Python that has the package
 installed; needs a C++ compiler.

@@ -3,9 +3,9 @@
 
 Runs tree.c (depth 16, five regions) and fig8.c with a split on every level (depth 14), alternately in strict
 and in relaxed mode, on several numbers of threads and domains. Prints medians and quartiles of the ratios
-within a round, the number of tasks that ran outside their domain, the number of rescues, and the round-trip
-time of a cache line between two processors, which determines the cost. Writes JSON. Needs the build (release
-preset), clang 19, and an idle machine.
+within a round, and the numbers of rescues and of tasks that ran outside their domain. Also prints the
+round-trip time of a cache line between two processors, because the cost depends on it. Writes JSON. Needs the
+build (release preset), clang 19, and an idle machine.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests OpenMP 6.0 tasks under libomp_ext.so. Most programs make the calls of a newer compiler themselves.
 
-clang 23 marks tasks with the clauses `threadset(omp_pool)` and `transparent`. libomp 14 to 20 mistake the
-first mark for the mark of hidden helper tasks, and libomp up to 23 ignores the second.
+clang 23 marks tasks with the clauses `threadset(omp_pool)` and `transparent`. libomp 14 to 20 take the first
+mark for that of hidden helper tasks. libomp up to 23 ignores the second mark.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def test_backtraces_of_tasks_end_where_their_stack_begins(name: str) -> None:
     require_commands("gdb")
     toolchain = toolchain_named(name)
     program = compile_with_ext("ext/aside.c", toolchain, *flags_for(toolchain), "-O0")
-    # Skips fifty stops, then stops at a task that has resumed with the lock that it held during its wait.
+    # Skips fifty stops, then stops at a resumed task that has held its lock throughout its wait.
     steps = ("break end_alone", "run", "ignore 1 50", "continue", "thread apply all backtrace")
     commands = [word for step in steps for word in ("-ex", step)]
     finished = toolchain.run(

@@ -31,8 +31,8 @@ _MEMORY: Final = ("local_bytes", "remote_bytes")
 class SimulatedWithMemory:
     """A step that simulates the calmest trace of a case. Its value is a table with a row per run.
 
-    After the columns of Simulated follow `local_bytes` and `remote_bytes`, the bytes from the own node and
-    from other nodes with their caches, and `found_0` and so on, the blocks found in each level of the caches.
+    The columns are those of Simulated, then `local_bytes` (from the own node) and `remote_bytes` (from other
+    nodes and their caches), then `found_0`, … (the blocks found in each level of the caches).
     """
 
     case: str

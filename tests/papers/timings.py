@@ -77,9 +77,9 @@ def rounds(values: Values, group: str) -> list[Mapping[str, float]]:
 
 
 def ratio(values: Values, group: str, over: str, under: str, other_group: str = "") -> float:
-    """Returns the shortest time of one case, over all rounds, divided by that of another.
+    """Returns the shortest time of the case `over`, of all rounds, divided by that of the case `under`.
 
-    `other_group`: the group of the second case, if it is not that of the first.
+    `other_group`: the group of `under`, if it is not `group`.
     """
     return shortest(values, group, over) / shortest(values, other_group or group, under)
 

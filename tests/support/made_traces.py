@@ -48,8 +48,8 @@ class Work:
 class Spawn:
     """A deferred task. With `after_last`, it depends on the previous child of its creator.
 
-    With `event_ns`, it is detached, and its event is fulfilled this long after its end. The made run ignores
-    `priority`.
+    With `event_ns`, the task is detached, and its event is fulfilled this long after the task's end. The made
+    run ignores `priority`.
     """
 
     body: Body

@@ -105,7 +105,7 @@ class Step:
     at: tuple[int, int]  # time in ns, and the order of the records
     what: Literal["work", "begin", "end", "wait", "arrive", "passed", "region", "region_end", "fulfill"]
     begin_ns: int = 0  # begin of work
-    frame: Task | None = None  # the task whose wait ended, which may be undeferred
+    frame: Task | None = None  # the task whose wait ended; may be undeferred
     other: Task | None = None  # the task that begins here, has ended, or is completed by its event
     kind: int = 0  # kind of a wait
     region: int = 0
@@ -126,7 +126,7 @@ class Reading:
     """The tasks of a trace, and the longest path through them."""
 
     def __init__(self, run_dir: Path, end_ns: int | None = None) -> None:
-        """`end_ns`: the end of the run, if it ended normally."""
+        """Reads a trace. `end_ns`: the end of the run, if it ended normally."""
         self.tasks: dict[int, Task] = {}  # deferred and implicit ones, by id
         self.bases: list[Task] = []  # one per thread, for its time outside of every region
         self.n_undeferred = 0

@@ -42,7 +42,7 @@ class Workshop:
         return call(self.environment, folder or self.folder, *arguments, status=status).stdout
 
     def read(self, *arguments: str, folder: Path | None = None) -> str:
-        """Runs a command that reads runs in this process, which is faster; returns its output."""
+        """Returns the output of a command that reads runs. Runs it in this process, which is faster."""
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(folder or self.folder)
             result = CliRunner().invoke(application(), list(arguments), catch_exceptions=False)

@@ -95,7 +95,7 @@ PARSEC: Final = (
     ),
 )
 PROGRAMS: Final = (*MICRO, *PARSEC)
-# blackscholes above has the tasks of 32 cores. This case has PARSEC's large input and 1,200 N tasks for N = 4.
+# blackscholes above has the tasks of 32 cores. This case has PARSEC's large input and 1,200 N tasks: N = 4.
 _LARGE_BLACKSCHOLES: Final = Case(
     "blackscholes-large",
     "blackscholes-tasks",
