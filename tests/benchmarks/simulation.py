@@ -2,8 +2,8 @@
 """Compares simulated runs with recorded ones: every benchmark program on one and two threads, as a table.
 
 First calibrates the costs. Records each program --rounds times on one and on two threads, in turn, and keeps
-the recordings with the shortest time in parallel regions. Predicts the time of two threads from their own
-trace and from that of one thread, and the time of one thread from the trace of two.
+the recordings with the shortest time in parallel regions. Predicts the time of two threads from the
+trace of two and from the trace of one, and the time of one thread from the trace of two.
 
 Then takes the programs that have a cut-off by depth. Runs each at every depth, in eight times as many rounds,
 and records some runs at the deepest cut-off. Predicts from the shortest of these recordings the best depth,

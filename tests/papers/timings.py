@@ -77,7 +77,7 @@ def rounds(values: Values, group: str) -> list[Mapping[str, float]]:
 
 
 def ratio(values: Values, group: str, over: str, under: str, other_group: str = "") -> float:
-    """Returns the shortest time of the case `over`, of all rounds, divided by that of the case `under`.
+    """Returns the shortest time of the case `over` divided by the shortest of `under`, over all rounds.
 
     `other_group`: the group of `under`, if it is not `group`.
     """

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * counted TASKS ITERATIONS [PAUSED]: tasks with a loop of two instructions per iteration, after a pause of the recording
- * with PAUSED iterations. Needs x86-64 or AArch64.
+ * counted TASKS ITERATIONS [PAUSED]: TASKS tasks with a loop of ITERATIONS iterations, two instructions each. A loop of
+ * PAUSED iterations runs before them while the recording pauses. Needs x86-64 or AArch64.
  */
 #include <omp.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! In every step of a microsecond, one thread counts in a single construct and all wait for it. Cured: nobody waits.
+! In every step, about a microsecond long, one thread counts in a single construct. All wait. Cured: nobody waits.
 program single_steps
   use disease
   use omp_lib
