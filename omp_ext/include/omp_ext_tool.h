@@ -2,10 +2,10 @@
 /*
  * omp_ext_tool.h: how libomp_ext.so reports the tasks that it holds to a performance tool.
  *
- * OMPT reports the creation of a held task only when the task begins to run, on the thread that runs it, and only the
- * last part of each wait. A tool that registers an observer also learns the true time, place and creator, the domain of
- * placement, how a thread found the task, and whole waits. Light tasks are reported only to an observer that is the
- * process's tool. Domains with the same CPUs share their threads and are reported as the first of them.
+ * OMPT reports the creation of a held task late: when the task begins to run, on the thread that runs it. It reports
+ * only the last part of each wait. A tool that registers an observer also learns the true time, place and creator, the
+ * domain of placement, how a thread found the task, and whole waits. Light tasks are reported only to an observer that
+ * is the process's tool. Domains with the same CPUs share their threads and are reported as the first of them.
  *
  * In its OMPT initializer a tool finds omp_ext_observe by dlsym(RTLD_DEFAULT), as libompass.so does.
  */
@@ -33,7 +33,7 @@ extern "C" {
    counted tasks, including this one. */
 #define OMP_EXT_RUNS 1024
 
-/* Kind of a wait for the predecessors of a task. OMPT has no such sync region; it reports a task. */
+/* Kind of a wait for the predecessors of a task. OMPT has no sync region for this wait and reports it as a task. */
 #define OMP_EXT_WAIT_PREDECESSORS 63
 
 /*

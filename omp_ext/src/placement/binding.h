@@ -33,9 +33,9 @@ struct Seat {
 // With fewer workers, each has a range of domains and sits in the first.
 Seat seat_of(const Topology &topology, DomainRange within, int worker, int n_workers);
 
-// Returns the domain of the calling thread, and binds the thread there if it is unbound and `mode` and the machine
-// allow that. A thread bound to CPUs of one domain belongs to that domain. A thread bound to CPUs of several domains
-// belongs to one of them, preferably the domain of `seat`. `is_outermost`: the team is not nested. Never fails.
+// Returns the domain of the calling thread. If `mode` and the machine allow that, binds the thread there, to CPUs that
+// the program allows. A thread bound to CPUs of one domain belongs to that domain. A thread bound to CPUs of several
+// domains belongs to one of them, preferably the domain of `seat`. `is_outermost`: the team is not nested. Never fails.
 int settle_calling_thread(const Topology &topology, BindMode mode, const Seat &seat, bool is_outermost);
 
 // Called around a fork, so the child does not inherit a locked mutex.

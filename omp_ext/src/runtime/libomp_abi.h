@@ -91,16 +91,17 @@ bool is_in_runtime(const void *code);
 
 // Returns the return address of the program's call that began the thread's latest region of gcc.
 const void *call_of_region();
-// True once a library of the process refers to a function that creates tasks, or adopt_noted_tasks() has found a task.
+// True if regions that begin now may create tasks: a library of the process refers to a function that creates tasks, or
+// adopt_noted_tasks() has found a noted task.
 bool may_create_tasks();
-// Notes that the program creates tasks, although no library refers to such a function: it found one by dlsym.
+// Notes that the program creates tasks, in case no library refers to such a function: dlsym may have found it.
 void note_first_task_creation();
 inline std::atomic<bool> task_creation_is_noted{false};
 inline void note_task_creation() {
     if (__builtin_expect(!task_creation_is_noted.load(std::memory_order_relaxed), 0)) note_first_task_creation();
 }
 // Makes may_create_tasks true if tasks were noted. Called by the thread that begins a region. All threads of a region
-// must get the same answer, because those that join the scheduler wait for the others. So this has no effect inside
+// must get the same answer, because those that join the scheduler wait for the others. So a call has no effect inside
 // another region, or if several threads begin regions of their own.
 void adopt_noted_tasks();
 
@@ -113,7 +114,7 @@ bool may_create_target_tasks();
 
 // True if new tasks may be light. libomp_runtime.cpp sets it when the library begins to schedule the program, or when a
 // tool begins to observe the library. Conditions: nothing in the program needs the runtime's own tasks, and no tool is
-// active, except an observer while waits are not suspended. The library clears it when a condition fails.
+// active. An observer may be active if waits are not suspended. The library clears it when a condition fails.
 inline std::atomic<bool> tasks_may_be_light{false};
 // Gives a light current task a proxy task, and makes all new tasks runtime tasks. Called before the program changes
 // settings that the runtime keeps in a task.
@@ -126,7 +127,7 @@ inline Task *task_of(const void *block) {
     return reinterpret_cast<Task *>(static_cast<char *>(static_cast<const Block *>(block)->shareds) - sizeof(Task));
 }
 
-// Notes that tasks may wait for tasks other than their children.
+// Notes that tasks may wait for more than their children: for locks, events or, by taskyield, other tasks.
 void note_other_waits();
 
 // Forget all events of detachable tasks, and the gates of all locks, in the child of a fork. Another thread of the

@@ -282,8 +282,8 @@ OMP_EXT_HOOK(void, __kmpc_end_ordered, (void *location, int32_t thread), (locati
     }
 }
 
-// gcc's code takes its first iterations when a loop begins, and the next ones after it has passed the turns of all
-// previous ones. The functions for both (_start, _next) call __kmpc_dispatch_next_8 or _8u.
+// gcc's code takes its first iterations when a loop begins (_start), and more after it has passed the turns of all its
+// iterations so far (_next). Both functions call __kmpc_dispatch_next_8 or _8u.
 #define OMP_EXT_GOMP_ORDERED_LOOP(name, Value, parameters, arguments, stride)                                          \
     OMP_EXT_HOOK(bool, name##_start, parameters, arguments) {                                                          \
         begin_ordered(static_cast<uint64_t>(first), stride);                                                           \

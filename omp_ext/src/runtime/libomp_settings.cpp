@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that change settings of the runtime's current task, which children inherit, and functions that ask about
-// the current task. A light task gets a proxy task before the program changes a setting. The library itself answers
-// questions about light tasks.
+// Functions that change settings of the runtime's current task, and functions that ask about the current task. The
+// children of a task inherit its settings. A light task gets a proxy task before the program changes a setting. The
+// library itself answers questions about light tasks.
 #include "runtime/libomp_abi.h"
 #include "scheduler/team.h"
 

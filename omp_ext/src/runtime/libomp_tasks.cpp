@@ -71,7 +71,7 @@ inline bool may_be_light(const Task &parent, int32_t flags) {
            (is_light(parent) || (parent.flags & kImplicitTask));
 }
 
-// True for a task without properties whose parent is neither final nor a task of the runtime.
+// True for a tied task without other flags, if it may be light and its parent is not final.
 inline bool is_usual(const Worker &worker, int32_t flags) {
     return flags == kTiedBlock && may_be_light(*worker.current, flags) && !(worker.current->flags & kFinal);
 }
@@ -81,7 +81,7 @@ inline void place_in(Task &task, int16_t domain) {
     task.named_domain = domain;
 }
 
-// Initializes all of a new task except the fields that concern its block.
+// Initializes a new task, except the fields that concern its block.
 inline void set_up(Task &task, Worker &worker, uint16_t flags, void *location, size_t block_bytes, size_t shared_bytes,
                    Routine routine, const void *code) {
     Task &parent = *worker.current;
@@ -428,7 +428,7 @@ static int32_t mark_done(int32_t, void *block) {
 // unsafe before libomp 19: its dependence node lies in the frame of the call, and a thread that completes a predecessor
 // may still write to the node after the wait. The node of a task is reference-counted, but a tool that does not observe
 // this library would see the task. So if a tool is active and the runtime reports such waits to tools (16 or later),
-// this uses the runtime's own wait.
+// this function uses the runtime's own wait.
 static void wait_in_the_runtime(void *location, int32_t thread, int32_t n, const BlockDependence *first, int32_t n_more,
                                 const BlockDependence *more) {
     if (tool_is_active() && real___kmpc_omp_taskwait_deps_51())
@@ -735,7 +735,7 @@ void runtime::execute(Worker &worker, Task &task, bool directly) {
         real___kmpc_omp_task_complete_if0()(location, thread, block);
         return;
     }
-    // Unlike __kmpc_omp_task, this function does not access a task after running it.
+    // Unlike __kmpc_omp_task, __kmpc_omp_task_parts does not access a task after running it.
     if (!must_outlive_call(worker)) {
         kmpc_omp_task_parts(location, thread, block);
         return;

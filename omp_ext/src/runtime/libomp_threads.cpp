@@ -22,7 +22,7 @@ OMP_EXT_HOOK(void, __kmpc_push_num_teams, (void *location, int32_t thread, int32
     real___kmpc_push_num_teams()(location, number_of_this_thread(thread), n_teams, n_threads);
 }
 
-// Lets a thread that leaves a cancelled region pass the barrier in which other threads wait. Programs of clang call
+// Makes a thread that leaves a cancelled region join the barrier in which other threads wait. Programs of clang call
 // __kmpc_cancel_barrier themselves. Programs of gcc leave at once; the runtime forwards their calls here.
 static int32_t pass_barrier_if_left(int32_t is_cancelled, int32_t construct, const void *caller) {
     constexpr int32_t kRegion = 1;

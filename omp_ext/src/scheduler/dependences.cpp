@@ -57,8 +57,8 @@ struct NodeList {
     }
 };
 
-// The last accesses to some memory: tasks in `last` may run concurrently, after all tasks in `before`. A free place of
-// the table has a null address and empty lists.
+// The last accesses to one address, or to all memory: tasks in `last` may run concurrently, after all tasks in
+// `before`. A free place of the table has a null address and empty lists.
 struct Accesses {
     const void *address;
     DependenceKind kind; // of `last`
@@ -208,7 +208,7 @@ struct Creation {
             clear(accesses.before, blocks);
             std::swap(accesses.before, accesses.last);
             accesses.kind = kind;
-            if (kind == DependenceKind::kInOut) clear(accesses.before, blocks); // the node itself waits for them
+            if (kind == DependenceKind::kInOut) clear(accesses.before, blocks); // later tasks follow the node only
         }
         NodeList &last = accesses.last;
         if (last.n == 0 || last.end()[-1] != &node) add_to(last, &node, blocks);
@@ -283,8 +283,8 @@ bool release_creation(DependenceNode *node) {
 bool complete(DependenceNode *node, void (*start)(void *context, Task *task), void *context,
               void (*resume)(Suspension &suspension)) {
     note_release(node);
-    // Leaves the oldest of the successors that use this task's results to the end. The task that is started last runs
-    // first, so it finds the results in the caches.
+    // Of the successors that use this task's results, starts the oldest last. The task that is started last runs first,
+    // so it finds the results in the caches.
     Task *last = nullptr;
     const bool must_free = node->close([&](DependenceNode &successor, DependenceNode::Link flags) {
         Task *task = successor.task;

@@ -118,7 +118,7 @@ void wake_for_task(Team &team, int domain) {
     for (int i = 0; i < team.n_workers; i++) {
         Worker &worker = team.workers[i];
         const bool is_inside = worker.domain == home;
-        // A thread in a constrained wait can seldom run this task, because it runs only its task's descendants.
+        // A thread in a constrained wait runs only descendants of its own task, so it can seldom run this one.
         if (worker.is_constrained.load(std::memory_order_relaxed)) continue;
         if (worker.asleep.load(std::memory_order_relaxed) == 0) {
             n_awake++;

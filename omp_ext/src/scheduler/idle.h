@@ -96,8 +96,8 @@ inline void enqueue(Team &team, Task &task, bool at_front) {
     signal_inbox_task(team, task.domain);
 }
 
-// Lets threads that search for tasks use the caller's processor, until one takes a task from the caller's deque, or for
-// 20 us; for 1 us if all threads have begun the region and none searches.
+// Lets threads that search for tasks use the caller's processor, until one takes a task from the caller's deque, for at
+// most 20 us. The limit is 1 us if all threads have begun the region and none searches.
 void lend_processor(Worker &worker);
 
 } // namespace omp_ext

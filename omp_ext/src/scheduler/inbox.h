@@ -11,8 +11,8 @@
 //        entry was sent; see_next must not read it.
 // claim: called by the parent's thread; takes one of the parent's entries out of any inbox.
 //
-// take and take_first put sent entries before the others, newest first. They keep these as chains, which they seldom
-// read, because the entries are in other caches. take, and put at the front, merge the chains into the list.
+// take and take_first put sent entries before the others, newest first. They keep the sent entries as chains and seldom
+// read them, because these entries are in other caches. take, and put at the front, merge the chains into the list.
 // Locks: an inbox's lock before a parent's; claim holds one at a time. Under the parent's lock, the thread that sets
 // `claimed` or unlinks the entry from the parent's list becomes the owner of the entry. The owner may free the entry
 // after unlinking it from the inbox, too.

@@ -299,7 +299,7 @@ struct Run {
 
 } // namespace
 
-// Not inlined: otherwise the frame of each caller would contain the space for this call.
+// Not inlined: otherwise the frame of each caller would contain this function's variables.
 [[gnu::noinline]] void run_on_new_stack(Worker &worker, Task &task) {
     Stack *stack = worker.stacks.take();
     if (!stack) return run(worker, task);
@@ -353,7 +353,8 @@ bool belongs_to_deque(const Worker &worker, const Task &task) {
     return task.domain == worker.domain && options.queue != QueueKind::kSharedLifo && !(task.flags & kPriority);
 }
 
-// Queues a task for its domain's threads. If `may_run` and run_at_creation() decides so, runs it in the current task.
+// Queues a task for its domain's threads. If `may_run`, and run_at_creation() decides so, runs it inside the current
+// task instead.
 [[gnu::always_inline]] inline void queue_or_run(Worker &worker, Task &task, bool may_run) {
     inject_sleep();
     // If tasks may be suspended, the newest come first, as in a deque. If the oldest ran first, all tasks of a level of
@@ -376,8 +377,8 @@ struct Starter {
     Team &team;
 };
 
-// Queues a task whose last predecessor is complete: in the worker's deque or its domain's inbox, or always in the inbox
-// if there is no worker.
+// Queues a task whose last predecessor is complete: in the worker's deque or the inbox of the task's domain; without a
+// worker, in the inbox.
 void start_successor(void *context, Task *task) {
     const Starter &starter = *static_cast<Starter *>(context);
     if (starter.worker) {

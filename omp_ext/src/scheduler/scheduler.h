@@ -131,20 +131,20 @@ void wait_for_finishing_children(Worker &worker);
 struct Awaited {
     virtual bool is_over() = 0; // true: the task has the lock or turn
     // Returns true if the thread that passes the lock or turn on will resume the suspension; false if the task already
-    // has it.
+    // has the lock or turn.
     virtual bool arm(Suspension &suspension) = 0;
 
 protected:
     ~Awaited() = default;
 };
-// Waits, and runs no task on top of the waiting one: that task might need a lock that the waiting task holds.
+// Waits, and runs no task on top of the waiting one, which may hold a lock that such a task needs.
 void wait_suspended(Worker &worker, Awaited &awaited);
 
 // Lets the current task give way to one other task, if there is one.
 void yield(Worker &worker);
 
-// Moves the current untied task back to the thread of `former`, which ran an earlier part of it. After the body, this
-// is the thread that began the task, because it owns the frames below.
+// Moves the current untied task back to the thread of `former`, which ran an earlier part of it. After the body,
+// `former` is the thread that began the task: it owns the frames below.
 void move_back_to(Worker &former);
 
 // Ends a task after its body, before the runtime completes it: releases its successors and counts a remote task for its

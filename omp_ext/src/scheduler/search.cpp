@@ -21,7 +21,7 @@ constexpr unsigned kBatch = 16; // most entries moved to the thief's domain at o
 
 Task *task_of(QueueEntry *entry) { return static_cast<Task *>(entry); }
 
-// Prefetches the whole task, and the compiler's part before it, which may be in another processor's cache.
+// Prefetches the whole task and the compiler's part before it. Both may be in another processor's cache.
 void fetch(const QueueEntry *entry) {
     constexpr uintptr_t kBytesBefore = 40, kLine = 64; // least size of the compiler's part; size of a cache line
     const uintptr_t address = reinterpret_cast<uintptr_t>(entry);

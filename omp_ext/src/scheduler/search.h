@@ -37,7 +37,8 @@ Task *steal(Worker &thief, const StealTarget &target);
 // Finds a task in the deque, the domain's queues and, unless in strict mode, other domains. Null: there is none.
 Task *find(const Search &search);
 
-// Finds a task for a thread that waits in `within` and may suspend `within`. Prefers a task that can run on top of it.
+// Finds a task for a thread that waits in `within` and may suspend `within`. Prefers deep tasks, which can run on top
+// of `within`.
 Task *find_for_suspendable(const Search &search);
 
 // Time without a task after which a constrained wait takes queue entries even against strict mode. It takes an entry
@@ -62,8 +63,8 @@ private:
 };
 
 // Finds a task for a thread that has found none since `since_ns`, even against strict mode, because the program could
-// hang. Tries children first: deeper descendants need a search, and only taskgroups wait for them. `anyway`: searches
-// even if the threads of the task's domain are not blocked.
+// otherwise hang. Tries children first: deeper descendants need a search, and only taskgroups wait for them. `anyway`:
+// searches even if the threads of the task's domain are not blocked.
 Task *rescue(const Search &search, int64_t since_ns, int64_t &next_search_ns, bool anyway);
 
 // Puts a task back into a queue in which others find it.

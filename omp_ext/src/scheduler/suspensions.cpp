@@ -12,14 +12,14 @@ namespace omp_ext {
 
 namespace {
 
-// True if the runtime's current task is the implicit one: `task` is the implicit task, or it is light while no task on
-// the stack has a proxy task and no tool is active.
+// True if the runtime's current task is the implicit one: `task` is the implicit task, or it is light, no task of the
+// worker has a proxy task, and no tool is active.
 bool is_in_implicit_task(const Worker &worker, const Task &task) {
     return &task == &worker.implicit || (is_light(task) && worker.n_proxies == 0 && !runtime::is_watched());
 }
 
-// Makes the task to which `base_task` returns the runtime's current task (null: the implicit task). First gives the
-// task of `here` (null: none) a base task, if it needs one.
+// Makes the parent of `base_task` (null: the implicit task) the runtime's current task. First gives the task of `here`
+// (null: none) a base task, if it needs one.
 void change_current(Worker &worker, Suspension *here, void *base_task) {
     const bool is_elsewhere = here && !is_in_implicit_task(worker, *here->task);
     if (is_elsewhere) here->base_task = runtime::make_base_task(worker);

@@ -5,9 +5,9 @@
 //
 // Only the worker's thread calls these functions, except make_ready. Only the thread that began a tied task resumes
 // it. Any thread of the domain may resume an untied task, on the task's stack. The lower frames of that stack belong to
-// the thread that began the task, so the task returns to it when its body has ended (move_back_to in scheduler.h). A
-// scheduler loop runs at the bottom of each stack. On the thread's own stack a barrier runs this loop, and may be
-// suspended, too.
+// the thread that began the task, so the task returns to this thread when its body has ended (move_back_to in
+// scheduler.h). A scheduler loop runs at the bottom of each stack. On the thread's own stack a barrier runs this loop,
+// and may be suspended, too.
 #pragma once
 
 #include "placement/domains.h"

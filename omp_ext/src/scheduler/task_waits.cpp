@@ -121,9 +121,9 @@ void run_stack_loop(Worker &worker) {
     abandon_for(worker, next_to_resume(worker));
 }
 
-// True if another thread may resume the current task. Excludes light tasks, which belong to this thread's implicit task
-// in the runtime, and tasks with a lock, which may belong to the thread. Under an OMPT tool returns false, because the
-// tool would see the task on the wrong thread.
+// True if another thread may resume the current task. Excludes light tasks, because they belong to this thread's
+// implicit task in the runtime, and tasks with a lock, because the lock may belong to the thread. Under an OMPT tool
+// returns false, because the tool would see the task on the wrong thread.
 bool may_move(const Worker &worker) {
     return (worker.current->flags & (kUntied | kUndeferred | kInline)) == kUntied && !is_light(*worker.current) &&
            worker.n_locks == 0 && !runtime::is_watched();
@@ -170,8 +170,9 @@ bool may_run_in_yield(const Search &search, const Task &task) {
 
 // True if even a task that is not a descendant may run on top of the waiting one. That saves a stack and two switches,
 // but the waiting task resumes only when the other is complete. So the other must be small: at most one level nearer to
-// the root, which in a recursion is part of the grandparent's work. scheduler.h shows that no cycle of waits results.
-// The two tasks must not share exceptions. A light task must not use the settings of a runtime task below it.
+// the root. In a recursion, such a task is part of the grandparent's work. scheduler.h shows that no cycle of waits
+// results. No exception may be active, because both tasks would share it. A light task must not use the settings of a
+// runtime task below it.
 bool may_run_unrelated_on_top(const Search &search, const Task &task) {
     const Worker &worker = search.worker;
     const Task &waiting = *search.within;
@@ -263,8 +264,8 @@ template <typename Condition>
 // ---------------------------------------------------------------- wait loops
 
 // Waits on the present stack: runs tasks until `is_over()`. If a suspension is ready, a barrier resumes it, and other
-// waits return. They also return if the program has entered strict mode. Barriers also call `prepare()` after each
-// search without result.
+// waits return. Waits other than barriers also return if the program has entered strict mode. Barriers also call
+// `prepare()` after each search without result.
 template <typename IsOver, typename Prepare>
 void wait_on_stack(Worker &worker, IsOver &&is_over, Prepare &&prepare, bool is_barrier) {
     Idle idle(worker);

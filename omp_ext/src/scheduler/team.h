@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Teams: a worker for each thread of a region, with its deque and counts, and an inbox for each domain. Owns the table
 // of teams, and the end of barriers (termination.h); scheduler.cpp runs the tasks. The first thread that needs a team
-// of a key and size makes it. Teams are never freed.
+// with a given key and size makes it. Teams are never freed.
 #pragma once
 
 #include <atomic>
@@ -74,7 +74,8 @@ struct alignas(64) WorkerPlace {
     clockid_t processor_clock = CLOCK_THREAD_CPUTIME_ID; // clock of the thread
 };
 
-// The running task of a worker and its own counts. Used by its thread only, except throttle_threshold.
+// The running task of a worker and its own counts. Used by its thread only, except throttle_threshold, and `blocks`,
+// which has its own contract.
 struct alignas(64) WorkerState {
     Task *current = nullptr; // the running task
     int64_t mark = 0; // items of the deque from this number on are descendants of `current`
@@ -111,7 +112,7 @@ struct alignas(64) WorkerStacks {
     Suspension *first_ready = nullptr, *last_ready = nullptr;
     void *base_task = nullptr; // base task of the implicit task; null: no task may be suspended
     bool base_task_lasts = false;
-    int n_proxies = 0; // proxy tasks of tasks on the stack
+    int n_proxies = 0; // tasks of the worker with a proxy task, on all its stacks
     Task *proxied = nullptr; // the light task whose proxy task is the runtime's current task
     // Set if n_proxies > 0: a runtime task with the settings that applied before the first proxy task began.
     void *task_before_proxies = nullptr;
@@ -175,7 +176,7 @@ struct Team {
     SpinLock loops_lock;
     OrderedLoop *loops = nullptr; // the ordered loops in progress
 
-    // These counts include all earlier regions of the team.
+    // n_joined, n_arrived, n_done_by_events and n_released include all earlier regions of the team.
     alignas(64) std::atomic<uint64_t> n_joined{0};
     std::atomic<int> strict{-1}; // the present region's setting: 0, 1; -1: the process's
     alignas(64) std::atomic<uint64_t> n_arrived{0}; // arrivals at barriers

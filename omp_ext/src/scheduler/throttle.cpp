@@ -19,7 +19,8 @@ constexpr uint32_t kProbeBatch = 4; // tasks in a probe
 constexpr int64_t kMostDequeLimit = 4096;
 constexpr int64_t kRecentTasks = 4096; // tasks whose mean decides if a batch took long
 constexpr int64_t kMostRecentNs = 2'000'000; // maximum counted time of a batch: one very long task is soon forgotten
-constexpr uint32_t kSteadyBatches = 64; // batches of short tasks in a row after which no long ones are expected
+// Batches of short tasks, since tasks last took unexpectedly long, after which no long tasks are expected.
+constexpr uint32_t kSteadyBatches = 64;
 constexpr uint32_t kSteadyPaceBatch = 64; // tasks between two clock readings after that
 constexpr int64_t kShortNs = 100; // longest mean time of a short task, including its creation
 // The same for tasks with dependences. Running them at once saves more, because they need not wait for each other.
@@ -102,7 +103,7 @@ bool are_short(Worker &worker, int64_t batch_ns) {
 }
 
 // Prepares for a few long tasks among many short ones: queues more tasks for other threads, and ignores more hints,
-// because running them at once would leave the long ones to this thread.
+// because tasks that run at once all stay on this thread, the long ones too.
 void expect_long_tasks(Worker &worker) {
     Pace &pace = worker.pace;
     pace.n_hints_to_skip = std::min(2 * pace.n_hints_to_skip + 1, kMostHintsToSkip);

@@ -82,7 +82,7 @@ inline void count_wait(const Worker &worker) {
     if (is_counting(*worker.counters)) ++*worker.counters->n_waits;
 }
 
-// Turns a counted task that has not begun into a reported one: stores the tool's data in it.
+// Turns a counted task into a reported one: stores the tool's data in it.
 void show_to_tool(const Worker &worker, Task &task);
 
 // Reports the begin of a counted task. The caller then reports an event of the task.

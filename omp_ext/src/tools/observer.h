@@ -19,7 +19,7 @@ inline void notify(void (*omp_ext_observer::*event)(Parameters...), Arguments...
     if (__builtin_expect(observer != nullptr, 0) && observer->*event) (observer->*event)(arguments...);
 }
 
-// Numbers of OMPT, whose header this library does not include.
+// Numbers of OMPT, for files that do not include its header.
 enum OmptNumber : int {
     kOmptBarrierImplicit = 2,
     kOmptBarrierExplicit = 3,

@@ -2,7 +2,7 @@
 // The view of held tasks for OMPT tools that do not know this library. The runtime reports the creation of such a task
 // only when the task begins, perhaps on another thread and after the creator's end. This file stands between the
 // runtime and the tool: it reports creations when they happen, and suppresses the runtime's late reports. It replaces
-// only the callback task_create. A tool that observes us (omp_ext_tool.h) needs none of this.
+// only the callback task_create. A tool that observes the library (omp_ext_tool.h) needs none of this.
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
@@ -139,8 +139,8 @@ const void *code_of_tool() {
 
 } // namespace omp_ext
 
-// Starts the tool of the process. The runtime calls this in place of the tool's function. If the library does not
-// schedule the program, this only calls the tool's function.
+// Starts the tool of the process. The runtime calls this function in place of the tool's. If the library does not
+// schedule the program, this function only calls the tool's.
 OMPASS_EXPORT ompt_start_tool_result_t *ompt_start_tool(unsigned version, const char *runtime) {
     using namespace omp_ext;
     const auto following = reinterpret_cast<StartTool>(dlsym(RTLD_NEXT, "ompt_start_tool"));
