@@ -46,8 +46,8 @@ constexpr std::array<Complex, 4> transform_4(Complex a, Complex b, Complex c, Co
 }
 
 // The powers exp(-2 pi i k / n), k < n, for every length n that occurs in a transform. Each n has its own table; all
-// tables together take a seventh more memory than the longest table. In the longest table alone, the entries for a
-// short length would be a power of two apart, in a few cache sets and each on a separate page.
+// tables together take a seventh more memory than the longest table. If all lengths used the longest table, the entries
+// for a short length would be a power of two apart, in a few cache sets and each on a separate page.
 class Roots {
 public:
     // Computes the tables for n, a power of two, and for the lengths into which it is divided.

@@ -33,7 +33,7 @@ inline constexpr float kOpening = 0.5f;
 // Two leaves use P2P at any distance if target blocks times source bodies are at most this number: M2L would be slower.
 inline constexpr std::size_t kDirectly = 16;
 
-// The kernel mark "traverse". The first access that a task declares opens it; the end of the task's scope closes it.
+// The kernel mark "traverse". The first access that a task declares opens it; the destructor closes it.
 // It does not declare the targets' bodies: their fields, which are equal in number and order, stand for both.
 class TraversalMark {
 public:

@@ -33,7 +33,8 @@ struct HealthTotals {
     bool operator==(const HealthTotals &) const = default;
 };
 
-// Returns the country that the options describe. Throws UsageError if it has too many people for Patient::id.
+// Returns the shape of the country that the options describe. Throws UsageError if it has too many people for
+// Patient::id.
 inline Shape shape_of(const Inputs &inputs) {
     const Shape shape{static_cast<int>(inputs[0]), static_cast<std::size_t>(inputs[2]),
                       static_cast<std::size_t>(inputs[3])};

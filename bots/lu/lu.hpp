@@ -113,8 +113,8 @@ private:
 
     static double unit_interval(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-52 - 1; }
 
-    // Returns an element in [-1, 1). Diagonal elements are larger than the sum of the absolute values of all other
-    // elements in their row. The padding of the matrix is a unit matrix.
+    // Returns an element. Elements off the diagonal are in [-1, 1). Diagonal elements are larger than the sum of the
+    // absolute values of all other elements in their row. The padding of the matrix is a unit matrix.
     double element(std::size_t row, std::size_t column) const {
         const std::size_t n = matrix.n_rows();
         if (row >= n || column >= n) return row == column ? 1 : 0;

@@ -25,7 +25,7 @@ namespace bots {
 
 class SampleSort {
 public:
-    // Sorts n elements at `data` in place; scratch has room for n elements.
+    // Prepares a sort of the n elements at `data`, in place; scratch has room for n elements.
     SampleSort(Element *data, Element *scratch, std::size_t n)
         : data_(data), scratch_(scratch), n_(n),
           block_(std::max<std::size_t>(1, kBlockFactor * static_cast<std::size_t>(std::sqrt(static_cast<double>(n))))),

@@ -34,7 +34,7 @@ struct DomainPlacement {
             omp_affinity_mem_todomain(workspace + i * n, n * sizeof(double), domain_of(kProductOf[i], kProducts));
     }
 
-    // Sets the domain of the task that the caller creates next.
+    // Sets the domain of the task that the caller creates next, on the upper two levels.
     static void place_product(std::size_t level, std::size_t index) {
         if (level == 0) omp_child_task_affinity(domain_of(index, kProducts));
         if (level == 1) omp_child_task_affinity(domain_of(index, kProducts * kProducts));

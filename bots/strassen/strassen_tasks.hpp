@@ -94,9 +94,9 @@ public:
     }
 
     // Makes and touches the workspaces of a run whose products of up to `serial_rows` rows create no tasks. Each thread
-    // makes one workspace per level, where it runs, up to the number of the level's products. A thread that waits in a
-    // tied task only runs descendants of that task, so one workspace per level is enough. Untied tasks, and tasks that
-    // run in another place than their own, may need more; take() makes them.
+    // makes one workspace per level, in the place where it runs; a level gets no more than it has products. A thread
+    // that waits in a tied task only runs descendants of that task, so one workspace per level is enough. Untied tasks,
+    // and tasks that run in another place than their own, may need more; take() makes them.
     void prefill(std::size_t serial_rows, int n_threads) {
         std::atomic<bool> is_out_of_memory = false;
 #pragma omp parallel num_threads(n_threads)

@@ -9,7 +9,7 @@
 // Bisection finds a z for which the number of centers is in the wanted range. Most time goes into the distances of all
 // points of a chunk to one candidate.
 //
-// With p pieces of kPointsInPiece points in a chunk, and the candidates and centers of a chunk:
+// With p pieces of kPointsInPiece points in a chunk; candidates and centers are counted per chunk:
 //
 //   work  Theta(candidates * (points * dimensions + chunks * p * centers))
 //   span  Theta(candidates * chunks * (dimensions + p * centers))

@@ -20,7 +20,7 @@ public:
           clustering_(stream_, range_) {}
     void prepare() override { clustering_.clear(); }
     // Checks that the number of centers is in the wanted range (or all points of a smaller stream are centers), and
-    // that the cost is little above the cost of the planted centers.
+    // that the cost is at most kLargestRatio times the cost of the planted centers.
     std::string check() override {
         const std::size_t n_centers = clustering_.centers().size();
         if (n_centers > range_.most) return std::to_string(n_centers) + " centers are too many";

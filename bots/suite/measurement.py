@@ -25,7 +25,7 @@ _COMPLAINT_CHARACTERS = 300
 
 
 def measure(configuration: Configuration, round_number: int, timeout_s: float) -> Run:
-    """Measures a configuration once. In the result, `error` states why no time is verified, or is None."""
+    """Measures a configuration once. In the result, `error` is the reason for a failure, or None."""
     run: Run = {
         **configuration.identity(),
         "runtime": configuration.runtime,

@@ -99,8 +99,8 @@ public:
         }
     }
 
-    // Checks that every estimate is within some standard errors of the closed form (more for more estimates), and that
-    // their common bias is within five standard errors.
+    // Checks that every estimate is within a few standard errors of the closed form, and that their common bias is
+    // within five. The bound for one estimate grows with the number of estimates.
     std::string check() const {
         const double most = std::sqrt(kMostDeviations * kMostDeviations +
                                       2 * std::log(std::max(1.0, static_cast<double>(swaptions_.size()))));
