@@ -159,7 +159,7 @@ DomainRange range_within_ancestors() {
 }
 
 // True unless the library binds threads and the calling thread runs on a CPU outside of the domain. After the program
-// has changed the binding, this may stay true for some calls, until the thread runs elsewhere.
+// has changed the binding, the result may stay true for some calls, until the thread runs elsewhere.
 bool runs_in(int domain) {
     if (!map().topology.binds_threads || map().bind_mode == BindMode::kNo) return true;
     const int cpu = sched_getcpu();

@@ -79,8 +79,8 @@ private:
     Entry admit(const Visitor &visitor) {
         if (inside_ && inside_ != visitor.task) return kRefused;
         const Entry entry = inside_ ? kAgain : kEntered;
-        // Counts only locks that nest. One entry into a critical section may call this twice, because the runtime's
-        // function may call another function that is hooked.
+        // Counts only locks that nest. One entry into a critical section may call this function twice, because the
+        // runtime's function may call another function that is hooked.
         n_entered_ = inside_ && visitor.nests ? n_entered_ + 1 : 1;
         inside_ = visitor.task;
         return entry;

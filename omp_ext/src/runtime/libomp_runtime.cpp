@@ -155,7 +155,7 @@ bool find_tool() {
 
 bool find_cancellation() {
     auto *asks = reinterpret_cast<int (*)()>(find_real("omp_get_cancellation"));
-    // A call would start the runtime too early, so this reads the environment as the runtime does.
+    // A call would start the runtime too early, so this function reads the environment as the runtime does.
     const char *text = environment("OMP_CANCELLATION");
     return asks && text &&
            (strcasecmp(text, "true") == 0 || strcmp(text, "1") == 0 || strcasecmp(text, "yes") == 0 ||

@@ -694,9 +694,9 @@ void runtime::fulfill(void *event) { real_omp_fulfill_event()(event); }
 
 bool runtime::is_watched() { return tool_is_active(); }
 
-// A base task is an undeferred task of the runtime. When it completes, the runtime makes its parent current. So the
-// library begins and completes the base task to make its parent current. An untied base task is complete when it has
-// ended as often as it has begun.
+// A base task is an undeferred task of the runtime. When it completes, the runtime makes its parent current. The
+// library begins and completes it for this effect. An untied base task is complete when it has ended as often as it has
+// begun.
 void *runtime::make_base_task(Worker &worker) {
     notify(&omp_ext_observer::creation_begins);
     void *base_task = real___kmpc_omp_task_alloc()(nullptr, worker.runtime_thread, kTiedBlock | kAtOnceBlock,

@@ -8,7 +8,7 @@
 namespace omp_ext::runtime {
 
 // Runs a task from begin to completion; its memory may be freed on return. If `directly`, calls the program's routine
-// itself unless the task or a tool needs more. Otherwise the runtime calls run_routine, which also calls end_body.
+// itself, unless the task or a tool needs the other way: the runtime calls run_routine, which also calls end_body.
 void execute(Worker &worker, Task &task, bool directly);
 
 // Runs the body of a light task. Calls the routine of an untied task again as long as it asks for its next part.

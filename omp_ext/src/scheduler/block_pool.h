@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of light tasks and of dependences: blocks of whole cache lines, reused for blocks of the same size. Such
-// blocks never return to the system. Blocks of more than kMostLines come from malloc, and are freed at once.
+// The memory of light tasks and of dependences: blocks of whole cache lines. The pool reuses blocks for others of the
+// same size and never returns them to the system. Blocks of more than kMostLines lines come from aligned_alloc, and are
+// freed at once.
 //
 // Contract: only the owner, one thread at a time, calls take, give, lend, take_back and keep. Any thread calls
 // give_back.
@@ -37,7 +38,7 @@ public:
     }
 
     // Threads that send each other tasks exchange blocks, because a block is in the cache of its last user. A pool
-    // keeps as many foreign blocks as it lent and did not take back, so no pool grows at the expense of another.
+    // keeps one foreign block for each of its own that is still lent, so no pool grows at the expense of another.
     void lend() { n_to_keep_++; }
     void take_back() { n_to_keep_--; }
     [[gnu::noinline]] void keep(void *memory, size_t n_lines, BlockPool &other) {

@@ -85,7 +85,7 @@ struct alignas(64) GraphNode {
         return true;
     }
 
-    // Creator. Returns true if the node is complete and must be freed now.
+    // Creator. Notes that no list refers to the node. Returns true if it is complete and must be freed now.
     bool unlist() {
         Link newest = successors.load(std::memory_order_acquire);
         return newest == kComplete ||

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A work-stealing deque (Chase and Lev, SPAA 2005; memory orders after Le et al., PPoPP 2013), for pointers with a tag.
 //
-// Contract: only the owner, one thread at a time, calls push, pop and bottom. Any thread calls steal and size_hint.
-// Exactly one pop or steal returns each pushed item: pop takes the newest item, steal the oldest. push numbers
-// items from 0; the newest has the number bottom() - 1. Only the destructor frees memory. So a late thief
-// at worst reads an outdated item, and then loses the race for `top_`.
+// Contract: only the owner, one thread at a time, calls push, pop, newest_tag and bottom. Any thread calls steal
+// and size_hint. Exactly one pop or steal returns each pushed item: pop takes the newest item, steal the oldest. push
+// numbers items from 0; the newest has the number bottom() - 1. Only the destructor frees memory. So a late thief at
+// worst reads an outdated item, and then loses the race for `top_`.
 //
 // Invariants: top_ never decreases; size = bottom_ - top_ >= 0, except inside pop, where it is at least -1.
 // Tests pass their own atomics as the second template argument, to choose the interleaving.

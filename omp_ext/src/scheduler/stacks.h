@@ -27,7 +27,7 @@ public:
     void give(Stack *stack);
     // Releases pages of idle stacks to the system: all pages of stacks that were not needed since the last release, and
     // the lower pages of the others. Does nothing within a tenth of a second of the first take() or the last release,
-    // because later regions need the same pages. It releases them earlier if the thread has mapped many stacks.
+    // because later regions need the same pages. Releases them earlier if the thread has mapped many stacks.
     void trim();
     bool are_in_use() const { return n_taken_ > 0; }
 

@@ -130,8 +130,8 @@ inline bool is_descendant(const Task *task, const Task *ancestor) {
     return task == ancestor;
 }
 
-// A taskgroup. n_here + n_elsewhere is the number of its incomplete tasks, with descendants. The group's thread reads
-// the exact sum. During the wait for the group the sum stays 0 once it is 0.
+// A taskgroup. n_here + n_elsewhere is the number of its incomplete tasks, descendants included. The group's thread
+// reads the exact sum. During the wait for the group the sum stays 0 once it is 0.
 struct Group {
     Group *outer;
     const Task *task; // opened the group

@@ -50,7 +50,7 @@ struct LoopPart {
 struct Pace {
     const Task *parent = nullptr; // of the tasks of the present batch
     uint64_t constructs = 0; // constructs of the present batch, as a set of hashes
-    uint64_t short_constructs = 0; // constructs of the last batch of short tasks
+    uint64_t short_constructs = 0; // constructs that run at once while `current` has_short_children
     uint64_t n_descendants = 0; // tasks that the tasks of the batch created
     int64_t start_ns = 0;
     uint32_t n_tasks = 0, batch = 0; // tasks of the batch so far, and at its end

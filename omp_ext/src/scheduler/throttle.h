@@ -32,7 +32,7 @@ void run_found(Worker &worker, Task &task);
 // Runs a new child of the current task, and measures it.
 void run_now(Worker &worker, Task &task);
 
-// The construct of a task as a set with one element, for Pace::constructs.
+// Returns the construct of a task as a set with one element, for Pace::constructs.
 inline uint64_t set_of(const void *code) {
     return uint64_t{1} << (reinterpret_cast<uintptr_t>(code) * 0x9E3779B97F4A7C15u >> 58);
 }
