@@ -186,7 +186,7 @@ def change(kind: str, gain: float, construct: int = 2, **properties: object) -> 
     return replace(Change(kind, construct, 0, 1, gain), **properties), Way()  # type: ignore[arg-type]
 
 
-def test_among_equal_gains_bounds_come_after_others_and_added_tasks_last() -> None:
+def test_among_close_gains_bounds_come_after_others_and_changes_that_add_tasks_last() -> None:
     found = [
         change("split", 0.301),
         change("share", 0.3, at_most=True),
@@ -199,7 +199,7 @@ def test_among_equal_gains_bounds_come_after_others_and_added_tasks_last() -> No
 
 
 @pytest.mark.parametrize("gain", [0.3, 0.3024, 0.3026])
-def test_gains_are_close_wherever_they_are(gain: float) -> None:
+def test_gains_that_differ_by_a_thousandth_are_close_at_any_size(gain: float) -> None:
     found = [change("share", gain, at_most=True), change("producer", gain - 0.001)]
     assert [one.kind for one, _ in ranked(found)] == ["producer", "share"]
 

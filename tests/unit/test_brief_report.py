@@ -166,7 +166,7 @@ def test_the_verdict_names_the_line_that_samples_blame() -> None:
     assert "Threads wait in a loop sort.c:99 (spin)" in " ".join(" ".join(printed(report, 120)).split())
 
 
-def test_the_head_states_the_time_of_which_work_and_create_are_shares() -> None:
+def test_the_head_states_the_time_to_which_shares_refer() -> None:
     content = content_of(fine_run())
     for report in (brief_report(content), run_report(content)):
         lines = printed(report)
@@ -182,7 +182,7 @@ def test_the_head_states_the_time_of_which_work_and_create_are_shares() -> None:
         assert value["mean work"] == pytest.approx(value["work"] / value["tasks"])
 
 
-def test_the_mean_work_of_tasks_is_one_figure_in_findings_and_tables() -> None:
+def test_findings_and_tables_show_the_same_mean_work_of_tasks() -> None:
     busy = {"preempted_ns": 8 * MS, "work_preempted_ns": 8 * MS}
     rows = team(
         0, [{"work_ns": 40 * MS, "create_ns": 30 * MS, "schedule_ns": 30 * MS, "n_tasks": 40_000, **busy}] * 2
@@ -355,13 +355,13 @@ def test_a_cut_off_by_depth_is_shown_if_it_gains_about_as_much(by_time: float, k
 
 
 @pytest.mark.parametrize(("gain", "is_predicted"), [(0.049, False), (0.05, True)])
-def test_gains_are_predicted_from_a_twentieth_on(gain: float, is_predicted: bool) -> None:
+def test_gains_below_5_percent_are_not_predicted(gain: float, is_predicted: bool) -> None:
     (cause,) = causes(with_changes(content_of(fine_run()), change("depth", gain)))
     assert cause.is_predicted == is_predicted
 
 
 @pytest.mark.parametrize(("idle", "spent"), [(49, ""), (50, ", 5.0% is spent without a task")])
-def test_a_verdict_names_states_from_a_twentieth_of_the_time(idle: int, spent: str) -> None:
+def test_a_verdict_names_states_that_take_at_least_5_percent_of_the_time(idle: int, spent: str) -> None:
     states = StateTimes(work_ns=1000 - idle, idle_ns=idle)
     assert verdict_of(states, 2, (), ["A serial part"]) == (
         f"{(1000 - idle) / 10:.1f}% of the time of 2 threads is work{spent}: a serial part."
@@ -482,7 +482,7 @@ def test_the_size_of_a_trace_includes_the_marks_of_kernels() -> None:
     assert trace_bytes(marks) == 10 * (8 + 8)
 
 
-def test_times_of_a_column_have_one_unit_if_it_shows_them_all() -> None:
+def test_times_of_a_column_have_one_unit_if_that_unit_can_show_all_of_them() -> None:
     def column(*values: float, parts: bool = False) -> list[str]:
         return column_words(Column("", "time", Kind.TIME, parts=parts), values)
 

@@ -200,7 +200,7 @@ def of_tasks(
     ("deepest", "depths"),
     [(1, None), (2, (1,)), (3, (1, 2)), (31, tuple(range(1, 31))), (40, tuple(range(1, 31)))],
 )
-def test_all_depths_above_the_deepest_tasks_are_tried_as_cut_offs(
+def test_depths_up_to_30_above_the_deepest_tasks_are_tried_as_cut_offs(
     deepest: int, depths: tuple[int, ...] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert of_tasks(monkeypatch, deepest=deepest).get("depth") == depths
@@ -251,7 +251,7 @@ def test_two_priorities_of_one_construct_are_reversed(
 
 
 @pytest.mark.parametrize(("in_a_row", "largest"), [(31, 0), (32, 16), (127, 32), (128, 64), (1000, 64)])
-def test_grains_leave_at_least_one_task_for_each_thread(
+def test_grains_need_32_tasks_in_a_row_and_leave_a_task_for_each_thread(
     in_a_row: int, largest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = of_tasks(monkeypatch, most_in_a_row=in_a_row)
@@ -295,7 +295,7 @@ def test_few_tasks_that_only_work_are_split(
 
 
 @pytest.mark.parametrize(("most_phases", "found"), [(2, False), (3, True)])
-def test_merging_waits_is_tried_from_three_waits_on(
+def test_merging_waits_is_tried_for_three_waits_or_more(
     most_phases: int, found: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert ("phases" in of_tasks(monkeypatch, most_phases=most_phases)) == found
@@ -305,7 +305,7 @@ SHAPES = ("waits", "dependences", "locks", "blocking", "barriers", "parallel_reg
 
 
 def of_order(monkeypatch: pytest.MonkeyPatch, name: str, *shapes: object) -> list[Change]:
-    """Returns the changes of the order in a run of 1 ms: the function `name` finds `shapes`, others none."""
+    """Returns the changes of order in a run of 1 ms. The function `name` finds `shapes`; others find none."""
     for other in SHAPES:
         monkeypatch.setattr(order_changes, other, lambda program, found=other == name: shapes * found)
     trial: Any = Listed()

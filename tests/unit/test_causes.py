@@ -52,7 +52,7 @@ def both(
 ) -> Causes:
     """Returns the causes on two threads of a program with constant work and further samples.
 
-    `extra` has the further samples on two threads, `before` those on one thread.
+    `extra` contains the further samples of the run on two threads, `before` those of the run on one thread.
     """
     at_p = work({(spot(1), COMPUTE): (500, 500), **extra})
     return divide(2, [at_p], [work({**BASE, **before})], {})
@@ -243,7 +243,7 @@ def test_work_outside_of_loops_that_each_thread_does_is_repeated(
     assert kinds == {cause} or (cause == "memory_bound" and "replicated_work" not in kinds)
 
 
-def test_a_line_that_took_longer_than_each_thread_alone_would_is_not_repeated() -> None:
+def test_a_line_that_grew_more_than_repetition_explains_is_not_repeated_work() -> None:
     """False sharing can make the work outside of loops P times as long by chance."""
     at_p, at_one = (
         work({(spot(20, shared=True), FIXED): (450, 450)}),

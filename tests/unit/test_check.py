@@ -201,9 +201,9 @@ def test_work_decides_only_that_a_program_is_worse() -> None:
 
 
 def preempted(n: int, *, factor: float = 1.0, longer: float = 1.0, disturbed: bool = True) -> Evidence:
-    """Returns n rounds of a program that takes 0.1 s without preemption; `factor` of it on the second side.
+    """Returns the evidence of n rounds of a program that runs for 0.1 s and is preempted for 0 to 0.1 s.
 
-    Its threads are preempted for 0 to 0.1 s; `longer` times as long on the second side.
+    The second side runs `factor` times as long, and is preempted `longer` times as long.
     """
     chance = random.Random(3)
     sides: list[list[Measured]] = [[], []]
@@ -360,7 +360,7 @@ def test_ranks_of_a_job_are_one_recorded_run(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("one_is_recorded", [False, True])
-def test_both_sides_have_the_recorded_time_if_one_is_recorded(
+def test_both_sides_use_the_times_in_recordings_if_one_side_was_recorded_before(
     log: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, one_is_recorded: bool
 ) -> None:
     made = rank_content(tmp_path, None, work_ms=10).run

@@ -260,7 +260,7 @@ def test_plot_refuses_options_that_the_figure_ignores(
     assert error.why == f"the figure {figure} does not depend on it"
 
 
-def test_values_of_run_that_cannot_be_read_cause_no_traceback() -> None:
+def test_unreadable_values_of_options_of_run_cause_no_traceback() -> None:
     assert _most_bytes("much") == _most_bytes("") == MOST_BYTES
     assert error_of(call("run", "--keep-last", " ", "--", "true")).why == "neither a time nor a size"
 
@@ -436,7 +436,7 @@ def test_version_is_printed() -> None:
     assert call("--version").stdout.startswith("ompass ")
 
 
-def test_characters_that_the_terminal_lacks_do_no_harm() -> None:
+def test_characters_that_the_terminal_lacks_cause_no_traceback() -> None:
     done = ompass("dump", "/µ/·", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert done.returncode == 3
     assert "Traceback" not in done.stderr

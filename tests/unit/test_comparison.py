@@ -82,7 +82,7 @@ def test_the_verdict_on_a_change_depends_on_its_significance() -> None:
         (QUIET, [t + 5 for t in QUIET], "about equal: 0.5% more time, below the minimum difference of 2.0%"),
     ],
 )
-def test_the_judgement_is_one_sentence_without_statistics(
+def test_the_judgement_is_one_sentence_without_a_p_value(
     before: Sequence[int], after: Sequence[int], words: str
 ) -> None:
     change = in_series(before, after)[0]
@@ -98,7 +98,7 @@ def test_a_certain_change_of_the_work_decides_if_the_time_may_be_chance() -> Non
 
     def compared(work_after: int, time_after: int = 1000) -> Compared:
         def repeats(side: int, time_ns: int, work_ns: int) -> list[Repeat[Any]]:
-            # Preemption makes the time of each second run of a side half as long again, but not its work.
+            # Preemption makes every second run of a side take half as long again, without more work.
             return [
                 replace(
                     repeat(time_ns * (3 if (k + side) % 2 else 2), start_ns=2 * k + side),
@@ -261,7 +261,7 @@ def test_the_headline_adds_the_whole_program_if_its_change_differs_from_its_regi
     assert "whole program" not in after(600, 0), "it changed like its regions"
 
 
-def test_the_default_report_names_large_changes_as_such() -> None:
+def test_the_default_report_does_not_call_a_large_change_noise() -> None:
     sweeps = [recorded_sweep(name).runs() for name in ("cilksort-fine", "cilksort-well")]
     sides = [
         side_of(name, {2: [([collect(s.recorded[0])], s.samples.recorded[0].time_ns)]}, False)
@@ -292,7 +292,7 @@ def test_equal_times_are_equal_in_the_table() -> None:
     assert rows["create"].endswith("equal")
 
 
-def test_the_cost_of_recording_does_not_explain_a_change_by_a_factor() -> None:
+def test_the_cost_of_recording_does_not_explain_a_change_by_a_large_factor() -> None:
     """The cost of recording many short tasks may exceed a figure, but it does so on both sides."""
     noise = 1_000_000 * thresholds.NOISE_PER_EVENT_NS
 

@@ -130,7 +130,7 @@ def test_ways_load_every_library_in_every_way() -> None:
 def test_a_race_explains_that_some_runs_do_not_end(
     tmp_path: Path, has_race: bool, first_end: int, differs: bool
 ) -> None:
-    """With the tool, the program hangs in each run before number `first_end`."""
+    """With the tool, all runs of the program before run `first_end` hang."""
     program = tmp_path / "program"
     program.write_text(
         f"""#!/bin/sh

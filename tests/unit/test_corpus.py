@@ -63,7 +63,7 @@ def test_only_no_finding_is_right_for_a_healthy_program() -> None:
     assert not WELL.accepts("too_fine", "clang-19", QUIET, 2)
 
 
-def test_loops_that_gcc_hides_are_regions() -> None:
+def test_an_imbalance_of_the_region_is_right_for_a_loop_that_gcc_hides() -> None:
     loop = Label("loop.c", "loop_imbalance", frozenset(), frozenset({"imbalance"}))
     assert loop.accepts("imbalance", "gcc-12-libomp-19", QUIET, 2)
     assert not loop.accepts("imbalance", "clang-19", QUIET, 2)
@@ -153,7 +153,7 @@ def test_cured_versions_and_sweeps_are_cases_of_their_own() -> None:
     ]
 
 
-def test_programs_are_left_to_the_compilers_that_can_build_them() -> None:
+def test_programs_have_cases_only_for_compilers_that_can_build_them() -> None:
     label = Label("x.c", "doacross", frozenset(), compilers=("clang",))
     selection = Selection([label], ["clang-19", "gcc-12-libomp-19"], [2], [QUIET])
     assert [case.compiler for case in cases_of(selection, seed=1)] == ["clang-19"]

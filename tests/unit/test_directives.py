@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the directive of a call in sources whose lines name the search's first line and the expected one."""
+"""Finds the directive of a call in sources that mark where the search begins, FROM, and the RIGHT line."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ CASES = {
         "GOMP_ordered_start",
         "work(); // FROM\n" + "work();\n" * 12 + "#pragma omp ordered\n",
     ),
-    "any directive of an unknown function stays": ("unknown", "#pragma omp task\nwork(); // FROM\n"),
+    "the line of an unknown function stays": ("unknown", "#pragma omp task\nwork(); // FROM\n"),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_directive_of_a_call(name: str, tmp_path: Path) -> None:
+def test_the_directive_of_a_call_is_found(name: str, tmp_path: Path) -> None:
     found, right = of_call(tmp_path, *CASES[name])
     assert found == right
 
@@ -98,13 +98,13 @@ FORTRAN = {
 
 
 @pytest.mark.parametrize("name", FORTRAN)
-def test_the_directive_of_a_call_in_fortran(name: str, tmp_path: Path) -> None:
+def test_the_directive_of_a_call_in_fortran_is_found(name: str, tmp_path: Path) -> None:
     called, source = FORTRAN[name]
     found, right = of_call(tmp_path, called, source, "f90")
     assert found == right
 
 
-def test_leaves_out_inlined_code(tmp_path: Path) -> None:
+def test_frames_of_inlined_code_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "source.c"
     path.write_text("#pragma omp for\nfor (;;) f();\n", encoding="utf-8")
     inlined, outer = Frame("f", str(tmp_path / "header.h"), 3), Frame("g", str(path), 2)

@@ -81,7 +81,7 @@ def test_tool_and_extension_are_tried_apart(
     assert extension in of_extension.found
 
 
-def test_library_without_an_openmp_runtime_does_not_start() -> None:
+def test_a_missing_runtime_has_a_problem_and_no_ompt() -> None:
     answer = probes.ask_runtime(Path("/no/such/libomp.so"))
     assert not answer.has_ompt
     assert answer.problem
@@ -97,13 +97,13 @@ def test_exit_code_shows_whether_recording_works(monkeypatch: pytest.MonkeyPatch
         assert result.stdout.split() == [verdict.value, "tool", "a", "->", "b"]
 
 
-def test_doctor_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_prints_its_checks_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ompass.commands.doctor.examine_machine", lambda *_: [Check("a", Verdict.OK, "b")])
     values = json.loads(CliRunner().invoke(application(), ["doctor", "--json"]).stdout)
     assert values == [{"name": "a", "verdict": "ok", "found": "b", "advice": ""}]
 
 
-def test_doctor_of_a_program_shows_how_it_can_be_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_of_a_program_shows_how_to_record_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMPASS_LIBRARY", sys.executable)
     result = CliRunner().invoke(application(), ["doctor", sys.executable, "--json"])
     value = json.loads(result.stdout)

@@ -40,7 +40,7 @@ FILES = (Path(sys.executable).resolve(), Path(ompass._core.__file__), libc())
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_facts_are_those_of_pyelftools(path: Path) -> None:
+def test_facts_agree_with_pyelftools(path: Path) -> None:
     facts = read_facts(path)
     with path.open("rb") as stream:
         elf = ELFFile(stream)
@@ -56,7 +56,7 @@ def test_facts_are_those_of_pyelftools(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_symbols_are_those_of_pyelftools(path: Path) -> None:
+def test_symbols_agree_with_pyelftools(path: Path) -> None:
     functions = read_functions(path)
     with path.open("rb") as stream:
         table = cast(SymbolTableSection, ELFFile(stream).get_section_by_name(".dynsym"))
@@ -119,7 +119,7 @@ def test_files_of_both_byte_orders_with_32_bits_are_read(tmp_path: Path, order: 
 
 
 def test_a_debug_file_without_the_content_of_its_segments_is_read(tmp_path: Path) -> None:
-    # In debug files, such as that of libc, other data follow at the place of the interpreter's name.
+    # In debug files, such as libc's, other data are at the offset of the interpreter's name.
     path = tmp_path / "libc.debug"
     path.write_bytes(made_elf("<", interpreter=b"\x05\xd5\xff"))
     assert read_facts(path).has_names

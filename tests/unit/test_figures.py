@@ -51,7 +51,7 @@ def test_the_name_of_the_file_chooses_the_format(suffix: str, tmp_path: Path) ->
     assert (tmp_path / f"figure{suffix}").read_bytes().startswith(MAGIC[suffix])
 
 
-def test_the_breakdown_holds_the_thread_time() -> None:
+def test_the_breakdown_adds_up_to_the_thread_time() -> None:
     content = recorded()
     spec = RUN_FIGURES["breakdown"].make([content])
     assert spec is not None

@@ -96,7 +96,7 @@ def test_tasks_that_sleep_are_blocked() -> None:
 @pytest.mark.parametrize(
     ("blocked_ms", "preempted_ms", "cost_ms"),
     [
-        (40, 20, 40),  # each of four threads runs for 40 ms; two processors are unused for 40 ms
+        (40, 20, 40),  # four threads run for 40 ms each; the two processors are unused for 40 ms in total
         (80, 0, 120),
         (40, 11, 0),  # unused for 4 ms
     ],
@@ -117,7 +117,7 @@ def place(line: int, function: str = "usleep", kind: str = SLEEP) -> BlockingPla
 
 
 def sleeping(*places: BlockingPlace, samples: Sequence[LocatedSample] = ()) -> Finding:
-    """Returns the finding on a region whose threads slept, with the calls in its code."""
+    """Returns the finding on a region whose threads slept and whose code contains calls at these places."""
     off = {"blocked_ns": 60 * MS, "work_blocked_ns": 60 * MS}
     run = on_processors(team(0, [{"work_ns": 100 * MS, **off}] * 2), [])
     return the(run, "blocked", blocking_places={0: places}, samples=samples)

@@ -48,7 +48,7 @@ def test_costs_make_the_simulated_run_as_long_as_the_recorded_one(factor: float,
 
 
 @pytest.mark.parametrize(("factor", "of_recording"), [(0.25, 0.5), (0.8, 0.8), (1.5, 1.5), (12.0, 2.0)])
-def test_recording_slows_down_as_a_processor_does(factor: float, of_recording: float) -> None:
+def test_the_cost_of_recording_changes_at_most_by_a_factor_of_two(factor: float, of_recording: float) -> None:
     plain, slowed = read_machine(), read_machine().slowed(factor)
     assert slowed.recording.task == pytest.approx(of_recording * plain.recording.task)
     assert slowed.recording.create == pytest.approx(of_recording * (plain.recording.create or 0))
@@ -74,7 +74,7 @@ def test_times_that_are_not_comparable_are_not_fitted() -> None:
 
 
 @pytest.mark.parametrize(("more_ns", "is_fitted"), [(0, True), (1, False)])
-def test_runs_are_fitted_from_a_reproducible_length_on(
+def test_only_runs_of_a_reproducible_length_are_fitted(
     more_ns: int, is_fitted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorded_ns = WORK_NS + 3 * OPERATIONS_NS

@@ -161,7 +161,9 @@ def test_former_names_are_understood(former: tuple[str, ...], current: tuple[str
     assert answer == ompass(*current).stderr
 
 
-def test_former_windows_select_the_same_part(fake_core: MakeCore, run_directory: MakeDirectory) -> None:
+def test_former_window_options_select_the_same_events(
+    fake_core: MakeCore, run_directory: MakeDirectory
+) -> None:
     fake_core(a=trace_profile()).events = EVENTS
     directory = run_directory("a")
     shown = call("dump", directory, "--window", "200ns:0.9us").stdout

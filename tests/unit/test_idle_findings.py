@@ -64,7 +64,7 @@ def test_workers_spin_or_sleep_between_regions() -> None:
     assert waits_outside_regions(run) == WaitTimes(15 * MS, 40 * MS, 5 * MS)
 
 
-def test_slow_wakeups_are_reported_from_a_tenth_of_the_thread_time() -> None:
+def test_slow_wakeups_are_reported_if_they_take_a_tenth_of_the_thread_time() -> None:
     slow = waiting_run(sync_blocked_ns=10 * MS, blocked_ns=10 * MS)
     found = the(slow, "slow_wakeups")
     assert found.cost_ns == 20 * MS

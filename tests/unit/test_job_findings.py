@@ -132,7 +132,7 @@ def test_preemption_does_not_make_calls_long() -> None:
     assert sorted(kinds(delayed)) == ["communication", "disturbed"]
 
 
-def test_work_is_unequal_if_all_ranks_wait_equally_often_for_processors() -> None:
+def test_equally_preempted_ranks_can_have_unequal_work() -> None:
     late = [dict.fromkeys(("preempted_ns", "late_ns", "work_preempted_ns"), ms * MS) for ms in (300, 600)]
     ranks = [replace(rank(k, 500 - 500 * k), **late[k]) for k in range(2)]  # type: ignore[arg-type]
     assert kinds(ranks) == ["disturbed", "rank_imbalance"]
@@ -261,14 +261,14 @@ def test_threads_that_sleep_do_not_crowd_their_host() -> None:
     assert kinds(awake) == ["crowded_hosts"]
 
 
-def test_ranks_on_one_core_need_no_second_one_if_their_other_threads_sleep() -> None:
+def test_ranks_on_one_core_need_no_second_core_if_their_other_threads_sleep() -> None:
     times = RankTimes(2, RUN, 900 * MS, 0, 900 * MS, 100 * MS, 0, 0)
     ranks = [replace(rank(k, 0, n_threads=2, n_usable_cpus=1), times=times) for k in range(2)]
     assert "one_core" not in kinds(ranks)
     assert kinds([replace(one, knows_waits=False) for one in ranks]) == ["one_core"]
 
 
-def test_work_is_uneven_also_where_ranks_share_processors() -> None:
+def test_uneven_work_is_found_even_if_ranks_share_processors() -> None:
     crowd: dict[str, Any] = {"n_usable_cpus": 2, "n_host_cpus": 2, "preempted_ns": 300 * MS}
     ranks = [rank(k, 500 if k else 0, **crowd) for k in range(4)]
     assert kinds(ranks) == ["crowded_hosts", "rank_imbalance"]

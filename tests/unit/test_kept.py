@@ -109,7 +109,7 @@ def test_a_module_that_moved_keeps_its_names(tmp_path: Path) -> None:
     assert found is not None and found.calls[0, 0x10].module == "/home/fib"
 
 
-def test_a_file_of_an_earlier_version_has_all_other_names(tmp_path: Path) -> None:
+def test_a_file_of_an_earlier_version_lacks_only_newer_names(tmp_path: Path) -> None:
     changed(tmp_path, lambda content: [content.pop(name) for name in ("task_bytes", "updates", "blocking")])
     expected = answers()
     expected.updates, expected.blocking = {}, {}

@@ -101,7 +101,7 @@ def test_an_unrecorded_run_preloads_the_same_libraries() -> None:
     assert unrecorded_variables(plan(LIBOMP)) == {}
 
 
-def test_a_gcc_program_has_libgomps_defaults_in_recorded_runs_and_others() -> None:
+def test_a_gcc_program_has_libgomps_defaults_in_recorded_and_unrecorded_runs() -> None:
     made = plan(LIBGOMP)
     assert made.variables["OMP_SCHEDULE"] == "dynamic,1"
     assert unrecorded_variables(made)["OMP_SCHEDULE"] == "dynamic,1"
@@ -114,7 +114,7 @@ def test_without_wrappers_the_tool_is_preloaded_only_if_necessary() -> None:
 
 @pytest.fixture
 def mpi_program(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Makes a program that imports an MPI function."""
+    """Makes /bin/p import an MPI function. Returns the fields of a program with its libraries."""
     monkeypatch.setattr(
         "ompass.launch.program.imported_symbols",
         lambda path, prefixes: {("MPI_Send", "")} if path == elf().path else set(),

@@ -40,7 +40,9 @@ def test_the_program_behind_a_launcher_is_found(words: str, environ: dict[str, s
 @pytest.mark.parametrize(
     "words", ["solver -n 4", "numactl -N 0 solver", "mpirun -n 4", "mpirun --version", ""]
 )
-def test_a_command_without_a_launched_program_is_the_program(words: str, environ: dict[str, str]) -> None:
+def test_without_a_launched_program_the_first_word_is_the_program(
+    words: str, environ: dict[str, str]
+) -> None:
     assert position_of_program(words.split(), environ) == 0
 
 

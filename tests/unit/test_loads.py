@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sampled loads: their bytes, the distribution of their cycles by construct, and their sources."""
+"""Sampled loads: the records in files, the distribution of cycles by construct, and the sources of data."""
 
 from __future__ import annotations
 

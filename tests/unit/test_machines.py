@@ -84,7 +84,7 @@ def test_values_beyond_the_limits_are_refused(tmp_path: Path, text: str, expecte
 
 
 @pytest.mark.parametrize(("threads", "fits"), [(0, False), (1, True), (4, True), (5, False)])
-def test_a_machine_offers_as_many_threads_as_hardware_threads(threads: int, fits: bool) -> None:
+def test_a_machine_runs_at_most_one_thread_on_each_hardware_thread(threads: int, fits: bool) -> None:
     machine = find_machine("pack:2 core:2 pu:1")
     if fits:
         machine.check_threads(threads)

@@ -103,7 +103,7 @@ def test_the_shortest_tests_come_first(tmp_path: Path) -> None:
     assert tests.chosen(inside) == ["quick", "slow"]
 
 
-def test_all_sources_have_changes_and_equivalent_ones_are_written_like_them() -> None:
+def test_all_source_folders_have_changes_and_equivalent_changes_have_their_form() -> None:
     for language, folders in SOURCES.items():
         found = {change.file for _, change in all_changes(ROOT, files_of(language, ""))}
         assert all(any(file.startswith(folder) for file in found) for folder in folders)

@@ -65,7 +65,7 @@ def test_lost_time_is_noted_if_it_exceeds_a_hundredth_of_the_work(figure: str, w
         ({"loop_counts": (0, 1), "other_team": True}, "do not shorten 1 execution of worksharing loops"),
     ],
 )
-def test_each_limit_of_the_model_is_noted_from_one_case_on(figures: dict[str, Any], word: str) -> None:
+def test_each_limit_of_the_model_is_noted_even_for_a_single_case(figures: dict[str, Any], word: str) -> None:
     assert word in noted(**figures)
     assert word not in noted()
 

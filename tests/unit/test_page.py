@@ -169,7 +169,7 @@ def test_source_is_on_the_page_only_on_request(tmp_path: Path) -> None:
     assert excerpt["first"] + len(excerpt["lines"]) - 1 == 16  # includes lines after the sampled one
 
 
-def test_no_source_no_excerpt(tmp_path: Path) -> None:
+def test_a_missing_file_or_line_has_no_excerpt(tmp_path: Path) -> None:
     (tmp_path / "short.c").write_text("one line\n")
     sources = Sources()
     assert sources.around(Location("f", str(tmp_path / "absent.c"), 10)) is None

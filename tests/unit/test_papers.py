@@ -25,7 +25,7 @@ claims = pytest.mark.parametrize(("paper", "claim"), CLAIMS, ids=lambda one: one
 
 
 @papers
-def test_the_page_is_what_the_measurements_give(paper: Paper) -> None:
+def test_the_page_matches_the_measurements(paper: Paper) -> None:
     assert page_file(paper.name).read_text() == page(paper, RESULTS[paper.name])
 
 
@@ -162,7 +162,7 @@ def test_only_commands_that_raise_the_priority_are_used(
         (tmp_path / name).write_text('#!/bin/sh\nshift 2\nexec "$@"\n')
         (tmp_path / name).chmod(0o755)
     if raises:
-        made = '#!/bin/sh\nshift 2\nexec "$1" -c "raise SystemExit(0)"\n'  # claims that it works
+        made = '#!/bin/sh\nshift 2\nexec "$1" -c "raise SystemExit(0)"\n'  # reports success
         (tmp_path / "nice").write_text(made)
     monkeypatch.setenv("PATH", str(tmp_path))
     priority.prefix.cache_clear()

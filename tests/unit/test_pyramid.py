@@ -34,7 +34,7 @@ def made(body: Body, folder: Path) -> Path:
 
 
 def overlaps(path: Path, begin_ns: int, end_ns: int, column: str) -> Counter[Key]:
-    """Returns the nanoseconds of a window by thread and `column`, from SQL; of work only, unless by state."""
+    """Returns the nanoseconds of a window by thread and `column`. Counts only work, unless by state."""
     where = "" if column == "state" else "AND state = 'work'"
     frame = open(path).sql(
         f"SELECT thread, {column} AS key, "
@@ -48,7 +48,7 @@ def overlaps(path: Path, begin_ns: int, end_ns: int, column: str) -> Counter[Key
 
 
 def binned(pyramid: _core.Pyramid, shift: int, first: int, n: int, dimension: int) -> Counter[Key]:
-    """Returns the same sums from the bins of the pyramid."""
+    """Returns the same sums as overlaps(), from the bins of the pyramid."""
     keys = [key for key, _ in pyramid.totals(dimension)] if dimension else list(range(len(STATES)))
     tile = pyramid.read_tile(
         [[t] for t in range(N_THREADS)], dimension, keys if dimension else [], shift, first, n
@@ -186,7 +186,7 @@ def totals(path: Path) -> tuple[bool, list[tuple[int, int]]]:
     return pyramid.was_kept, pyramid.totals(0)
 
 
-def test_a_saved_pyramid_is_reused_unless_it_does_not_match(tmp_path: Path) -> None:
+def test_a_saved_pyramid_is_reused_only_if_it_is_undamaged_and_matches_the_logs(tmp_path: Path) -> None:
     path = ended(made(LONG, tmp_path))
     cache = path / "pyramid.cache"
     first = totals(path)

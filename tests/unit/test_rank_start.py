@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks of a job start by the plan of the first rank on their host; without one, each plans for itself."""
+"""Ranks of a job use the plan of the first rank on their host; without a plan, each rank makes its own."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def test_the_largest_doubt_is_the_reason() -> None:
         (49, 30, 0, True),  # too short to judge
     ],
 )
-def test_the_simulation_of_the_recorded_run_must_take_its_time(
+def test_the_simulation_of_the_recorded_run_must_take_about_the_recorded_time(
     recorded: int, simulated: int, preempted: int, fits: bool
 ) -> None:
     program: Any = SimpleNamespace(regions_ns=recorded * MS, work_ns=1000 * MS, preempted_ns=preempted * MS)

@@ -72,7 +72,7 @@ def test_other_tasks_inside_the_tasks_do_not_matter(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("n", "found"), [(2, []), (3, [(2, 2, 8)])])
-def test_a_graph_counts_from_three_creations_on(
+def test_a_graph_counts_if_it_is_created_at_least_three_times(
     n: int, found: list[tuple[int, int, int]], tmp_path: Path
 ) -> None:
     assert replays(trace(tmp_path, STEP * n)) == found

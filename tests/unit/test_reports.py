@@ -371,5 +371,5 @@ def test_small_value_still_shows_in_a_bar() -> None:
         ("", ""),
     ],
 )
-def test_a_sentence_begins_with_a_capital_letter_unless_with_a_name(text: str, expected: str) -> None:
+def test_a_sentence_begins_with_a_capital_letter_or_a_name(text: str, expected: str) -> None:
     assert sentence(text) == expected

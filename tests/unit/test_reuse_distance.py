@@ -249,7 +249,7 @@ def long_trace() -> tuple[list[Access], object]:
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 5])
 def test_long_traces_are_counted_alike_on_any_number_of_threads(n_jobs: int) -> None:
-    """The trace has several batches, of which threads process two at a time; moments are renumbered."""
+    """The trace has several batches. Threads process two at a time, and the core renumbers the moments."""
     accesses, tallies = long_trace()
     assert computed(accesses, 2, True, n_jobs) == tallies
 

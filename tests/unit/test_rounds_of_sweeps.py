@@ -79,7 +79,7 @@ def test_a_sweep_of_an_mpi_job_is_not_read_as_one_of_its_ranks() -> None:
         ((0.3, 0.04), [2]),
     ],
 )
-def test_disturbed_rounds_are_omitted_while_quiet_ones_remain(
+def test_disturbed_rounds_are_omitted_if_quiet_ones_remain(
     others: tuple[float | None, float], kept: list[int]
 ) -> None:
     done = [recorded(p, k, share) for k, share in enumerate(others, 1) for p in (1, 2)]
@@ -205,7 +205,7 @@ def test_without_a_program_a_sweep_runs_nothing(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize(
     "form", [("--figure", "f.svg"), ("--html", "f.html"), ("--format", "gcc")], ids=lambda form: form[0]
 )
-def test_forms_that_jobs_lack_are_refused_before_the_first_run(
+def test_forms_of_reports_that_jobs_lack_are_refused_before_the_first_run(
     form: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("mpirun", "solver"):

@@ -59,7 +59,7 @@ def test_the_built_package_comes_before_another_source_tree(tree: Path) -> None:
     assert calls(tree, "--programs", "fib", PYTHONPATH="/elsewhere")[-1].endswith(f"with {tree}/bots")
 
 
-def test_runtimes_that_are_not_named_need_both_compilers(tree: Path) -> None:
+def test_without_named_runtimes_both_compilers_build_the_programs(tree: Path) -> None:
     lines = calls(tree, "--programs=fib,sort")
     assert [line.rpartition("release/")[2] for line in lines if "--target fib" in line] == [
         "bots --target fib sort",

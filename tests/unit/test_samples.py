@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples: their bytes, the unwinding of stacks, their owners, and the exports to other viewers.
+"""Samples: the records in files, the unwinding of stacks, the owners, and the exports to other viewers.
 
 Repeats the byte layout of samples.h, so that a change of the layout fails a test.
 """
@@ -341,7 +341,7 @@ def test_people_see_their_line_instead_of_a_template_of_a_system_header() -> Non
     assert [sample.own_line for sample in samples] == [own, own, template]
 
 
-def test_a_state_without_work_is_one_row_for_people(content: SampleContent) -> None:
+def test_people_see_one_row_for_each_state_without_work(content: SampleContent) -> None:
     own = Line("f", "a.c", 5, "/bin/prog", "a.c:5")
     creating = tuple(LocatedSample(0, Owner("create", task), (own,), "", 1) for task in (1, 2))
     changed = replace(content, samples=(*content.samples, *creating))
@@ -399,7 +399,7 @@ def test_pprof_has_lines_counts_and_labels(content: SampleContent) -> None:
 
 
 def watched_by_clock(*parts: int, **fields: Any) -> SampleContent:
-    """Makes samples of a run with a thread of 100 ns for each of `parts`, its time by the clock alone."""
+    """Makes samples of a run whose threads take 100 ns each, of which `parts` have no samples."""
     rows = [thread(number, last_ns=100, by_clock_ns=ns) for number, ns in enumerate(parts)]
     return replace(made_samples(made_run(threads=rows)), **fields)
 
@@ -447,7 +447,7 @@ def called(library: str, *calls: Line, weight: int = 1, region: int = 0) -> Loca
     return LocatedSample(0, Owner("implicit", region), calls, library, weight)
 
 
-def test_calls_that_were_cut_off_get_the_caller_of_others_in_their_library() -> None:
+def test_calls_whose_callers_were_cut_off_get_the_usual_caller_of_their_library() -> None:
     printing = Line("vsnprintf", "", 0, LIBC, "libc.so.6+0x1")
     complete = called(RUNTIME, Line("free", "", 0, LIBC, "libc.so.6+0x2"), DISPATCH, CALLER, weight=9)
     cut_off, elsewhere = called("libc", printing, weight=40), called("libc", printing, region=1)
@@ -457,7 +457,7 @@ def test_calls_that_were_cut_off_get_the_caller_of_others_in_their_library() -> 
     assert found[2] == elsewhere, "nothing is known of another region"
 
 
-def test_calls_that_were_cut_off_stay_if_several_callers_are_likely() -> None:
+def test_calls_whose_callers_were_cut_off_stay_if_several_callers_are_likely() -> None:
     printing = Line("vsnprintf", "", 0, LIBC, "libc.so.6+0x1")
     some = [
         called(RUNTIME, printing, DISPATCH, CALLER, weight=5),

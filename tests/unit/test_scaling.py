@@ -67,7 +67,7 @@ def test_speedup_is_threads_over_overhead_and_inflation(
 
 
 @given(st.integers(2, 64), states, states, st.integers(1, 10**12))
-def test_curves_are_the_definitions_of_the_factored_speedup(
+def test_curves_follow_the_definitions_of_the_factored_speedup(
     threads: int, at_p: StateTimes, at_one: StateTimes, serial_ns: int
 ) -> None:
     samples = made(threads, at_p, at_one, [serial_ns], [2 * serial_ns])
@@ -114,7 +114,7 @@ def test_figures_are_ratios_of_means_with_the_spread_of_rounds() -> None:
     assert spread(samples, lambda p: p.speedup) == pytest.approx((200 / 150, 2.0))
 
 
-def test_the_whole_program_includes_what_was_not_recorded() -> None:
+def test_the_whole_program_includes_unrecorded_time() -> None:
     rows = team(0, [{"work_ns": 80 * MS, "idle_ns": 20 * MS}, {"work_ns": 100 * MS}])
     run = made_run(rows, wall_ns=100 * MS)
     in_regions = measured(run, 2, Scope.REGIONS, 150 * MS)
@@ -261,9 +261,7 @@ def test_slowness_on_one_thread_is_due_to_the_algorithm() -> None:
     ("state", "kind"),
     [("sync_ns", "synchronization"), ("create_ns", "dispatch"), ("schedule_ns", "dispatch")],
 )
-def test_without_a_baseline_time_without_work_on_one_thread_has_the_cause_of_its_state(
-    state: str, kind: str
-) -> None:
+def test_without_a_baseline_each_state_on_one_thread_is_a_loss_of_its_own_kind(state: str, kind: str) -> None:
     at_p = StateTimes(work_ns=100 * MS, **{state: 80 * MS})
     at_one = StateTimes(work_ns=100 * MS, **{state: 50 * MS})
     found = {loss.kind: loss.ns for loss in losses(scaling_point(made(2, at_p, at_one)), NOTHING_ELSE)}
@@ -304,7 +302,7 @@ def test_a_speed_up_far_above_the_linear_one_is_due_to_one_thread() -> None:
     assert "slow on one thread" not in because(290)
 
 
-def test_a_baseline_without_a_time_has_no_ratio() -> None:
+def test_a_baseline_of_zero_has_no_ratio() -> None:
     verdict = diagnose(scaling_point(made(2, StateTimes(300 * MS), StateTimes(300 * MS), [0])), NOTHING_ELSE)
     assert verdict.kind == "algorithm"
     assert "the serial program" not in verdict.because
@@ -472,7 +470,7 @@ def test_creations_that_copy_data_are_the_reason_of_costly_creation() -> None:
 
 
 @pytest.mark.parametrize(("blocked_ms", "kind"), [(88, "false_sharing"), (92, "blocked")])
-def test_of_two_equal_parts_of_the_inflation_the_first_finding_names_one(blocked_ms: int, kind: str) -> None:
+def test_the_first_finding_decides_between_similar_causes_of_inflation(blocked_ms: int, kind: str) -> None:
     sleeps = Finding("blocked", "problem", "Threads sleep", "they slept", "do not sleep", 100 * MS, 1)
     causes = inflated_by(false_sharing=100 * MS, blocked=blocked_ms * MS)
     verdict = diagnose(INFLATED, replace(NOTHING_ELSE, findings=(sleeps,), causes=causes))

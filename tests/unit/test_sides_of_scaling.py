@@ -41,21 +41,21 @@ def point(
         (point(one_ms=80, work=80, create=10, idle=10), "dispatch"),  # exactly a tenth
     ],
 )
-def test_a_cause_counts_from_a_tenth_of_the_time_if_efficiency_is_low(
+def test_a_cause_counts_if_it_takes_a_tenth_of_the_time_and_efficiency_is_low(
     scaled: ScalingPoint, kind: str
 ) -> None:
     assert diagnose(scaled, NOTHING_ELSE).kind == kind
 
 
 @pytest.mark.parametrize(("idle", "also"), [(13, ()), (17, ("Tasks are too coarse: threads are idle",))])
-def test_a_second_cause_is_named_from_a_tenth_of_the_time(idle: int, also: tuple[str, ...]) -> None:
+def test_a_second_cause_is_named_if_it_takes_a_tenth_of_the_time(idle: int, also: tuple[str, ...]) -> None:
     assert diagnose(point(work=100, create=30, idle=idle), NOTHING_ELSE).also == also
     exact = point(one_ms=80, work=80, create=10, idle=10)
     assert diagnose(exact, NOTHING_ELSE).also == ("Tasks are too coarse: threads are idle",)
 
 
 @pytest.mark.parametrize(("inflation", "kind"), [(12, "mixed"), (16, "memory_bound")])
-def test_inflation_counts_from_a_tenth_of_the_time(inflation: int, kind: str) -> None:
+def test_inflation_counts_if_it_takes_a_tenth_of_the_time(inflation: int, kind: str) -> None:
     scaled = point(work=100 + inflation, create=5, sync=5, idle=5)
     assert diagnose(scaled, NOTHING_ELSE).kind == kind
 
@@ -90,7 +90,7 @@ def test_a_serial_part_is_the_verdict_if_it_costs_more_than_any_loss(idle: int, 
 
 
 @pytest.mark.parametrize(("others", "kind"), [(0.19, "too_coarse"), (0.20, "disturbed")])
-def test_other_programs_spoil_a_verdict_from_a_fifth_of_the_time(others: float, kind: str) -> None:
+def test_other_programs_that_take_a_fifth_of_the_time_spoil_a_verdict(others: float, kind: str) -> None:
     assert diagnose(point(work=100, idle=100), Evidence((), 0.0, 4, others=others)).kind == kind
 
 

@@ -107,7 +107,7 @@ def test_critical_values_of_many_runs_are_those_of_tables() -> None:
     assert significance._most_summed(50, 50, 0.025) == 965
 
 
-def test_many_runs_are_tested() -> None:
+def test_tests_of_many_runs_distinguish_slower_from_equal_ones() -> None:
     equal = [100 + k % 5 for k in range(70)]
     assert groups_p(equal, equal) == pytest.approx(1)
     assert rounds_p(equal, equal) == 1
@@ -115,7 +115,7 @@ def test_many_runs_are_tested() -> None:
     assert rounds_p(equal, [t * 1.01 for t in equal]) < 1e-6
 
 
-def test_a_zero_on_one_side_changes_the_scale_of_both() -> None:
+def test_rounds_with_a_zero_are_compared_by_differences() -> None:
     before = [0, *range(1_000_010, 1_000_100, 10)]
     after = [t + 5 - 10 * (k % 2) for k, t in enumerate(before)]
     assert rounds_p(before, after) > 0.05

@@ -535,7 +535,7 @@ def test_placement_is_tried_where_data_is_declared_and_there_are_domains(
     assert not tried
 
 
-def test_caches_and_nodes_of_a_described_machine() -> None:
+def test_a_described_machine_has_its_caches_and_nodes() -> None:
     topology = synthetic_topology("pack:2 numa:1 l3:2(size=4194304) l2:2(size=65536) core:1 pu:1")
     l2, l3 = (next(caches for caches in topology.caches if caches.level == level) for level in (2, 3))
     assert (l2.size_bytes, l2.of_cpu) == (65536, tuple(range(8)))
@@ -665,7 +665,7 @@ def test_refusals_name_their_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "Not predicted for 4 threads under libomp, because reason." in report.sections[0].parts
 
 
-def test_more_threads_than_the_simulation_has_are_reported(
+def test_more_threads_than_the_simulation_can_run_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write_trace(tmp_path / "made.ompass", Schedule(fib(5), 2))
@@ -817,7 +817,7 @@ def test_the_middle_of_equally_good_values_is_advised() -> None:
     assert middle([0]) == 0
 
 
-def test_the_middle_of_equally_good_values_is_that_of_their_numbers_of_tasks() -> None:
+def test_the_middle_of_equally_good_values_is_found_by_their_numbers_of_tasks() -> None:
     assert middle_of_shortest([1.0] * 5, [2, 4, 8, 16, 32]) == 2  # a tree that doubles
     assert middle_of_shortest([1.0] * 5, [100, 800, 1600, 3200, 6400]) == 1  # a tree with a wide root
     assert middle_of_shortest([2, 1, 1, 1], [1, 100, 101, 10000]) == 2

@@ -154,7 +154,7 @@ def imports(tree: ast.AST) -> Iterator[str]:
 
 
 def imports_at_start(path: Path) -> Iterator[str]:
-    """Yields the modules of this package that are imported together with this one."""
+    """Yields the modules of this package that a module imports at its top level."""
     for statement in ast.parse(path.read_text()).body:
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
             yield from imports(statement)

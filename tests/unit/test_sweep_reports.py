@@ -34,7 +34,7 @@ RUNS = {
     2: [region_of(60, 50), region_of(80, 70)],
     4: [region_of(40, 30, 30, 20)] * 2,
 }
-"""Speed-ups over 100 ms of work: 100 / 70 on two threads (100 / 60 and 100 / 80), 100 / 40 on four."""
+"""Their speed-ups: 100 / 70 on two threads (100 / 60 and 100 / 80 in the rounds), and 100 / 40 on four."""
 
 
 def swept(n_cpus: int = 4, threads: tuple[int, ...] = (1, 2, 4), **more: Any) -> ScalingContent:
@@ -175,7 +175,7 @@ def test_notes_state_what_limits_the_figures() -> None:
 
 
 @pytest.mark.parametrize(("recorded_ms", "word"), [(104, ""), (105, "up to 1.05 times slower")])
-def test_the_cost_of_recording_is_noted_from_a_twentieth_on(recorded_ms: int, word: str) -> None:
+def test_the_cost_of_recording_is_noted_if_it_is_at_least_5_percent(recorded_ms: int, word: str) -> None:
     content = swept(recorded_process_ns=[recorded_ms * MS] * 2, unrecorded_ns=[100 * MS] * 2,
                     unrecorded_one_ns=[150 * MS] * 2)  # fmt: skip
     notes = [note for note in scaling_report(content).notes if "recording made" in note]

@@ -198,7 +198,6 @@ def test_function_comes_from_the_symbol_table_when_there_is_no_debug_information
 
 
 def test_a_debug_file_that_is_not_an_elf_file_is_refused(tmp_path: Path) -> None:
-    # Test machines rarely have libraries with line tables, so the debug file is not an ELF file.
     build_id = "ab" * 20
     folder = tmp_path / ".build-id" / build_id[:2]
     folder.mkdir(parents=True)
@@ -282,7 +281,7 @@ def test_a_call_without_a_line_gets_the_first_line_of_flangs_body(
 
 
 def test_a_loop_of_flang_begins_after_its_routine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    # Bounds of an array argument have the line of the routine; an inlined routine may precede.
+    # Bounds of an array argument have the routine's line. Code of an inlined routine may have a smaller line.
     lines = (3, 0, 3, 9, 10, 1, 9)
     code = {k: (Frame("_QPf..omp_par", "/src/a.f90", line),) for k, line in enumerate(lines, 1)}
     code[100] = (Frame("_QPf", "/src/a.f90", 3),)
@@ -309,7 +308,7 @@ def test_lines_before_a_loop_of_flang_are_not_its_line(
 
 
 def test_only_the_call_that_launches_a_kernel_has_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A taskwait follows the launch so closely that the launch's arguments are near its call, too."""
+    """The call of a taskwait follows so closely that the launch's arguments are near this call, too."""
     lea, call = b"\x4c\x8d\x05", b"\xe8"
     code, begin, kernel = b"", 0x1000, 0x3000
     ends = []

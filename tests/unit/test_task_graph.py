@@ -156,7 +156,7 @@ def test_a_graph_is_folded_until_it_can_be_read() -> None:
 
 
 @given(st.integers(1, 10**9), st.integers(0, 10**9), st.integers(0, 10**6))
-def test_bounds_are_between_one_and_the_threads(span_ns: int, more_ns: int, burden_ns: int) -> None:
+def test_bounds_are_ordered_and_do_not_exceed_the_threads(span_ns: int, more_ns: int, burden_ns: int) -> None:
     graph = _made(span_ns + more_ns, span_ns, span_ns + burden_ns)
     for bound in speedup_bounds(graph):
         assert bound.least <= bound.most <= bound.threads

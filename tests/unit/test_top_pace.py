@@ -23,12 +23,12 @@ def after_a_second(idle_s: float, own_s: float, asked_s: float = 1.0, n_processo
     return until_next_s(before, now, asked_s)
 
 
-def test_it_reads_at_the_requested_interval_while_a_processor_is_free() -> None:
+def test_top_reads_at_the_requested_interval_while_a_processor_is_free() -> None:
     assert after_a_second(idle_s=0.6, own_s=0.1) == 1.0
 
 
 @pytest.mark.parametrize(("n_processors", "wait_s"), [(1, 5.0), (2, 2.5), (4, 1.25), (128, 1.0)])
-def test_without_a_free_processor_reading_takes_a_small_share_of_all(
+def test_without_a_free_processor_reading_takes_a_small_share_of_all_processors(
     n_processors: int, wait_s: float
 ) -> None:
     assert after_a_second(0.1, 0.01, n_processors=n_processors) == pytest.approx(wait_s)
@@ -85,7 +85,7 @@ def record(path: Path, launch: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["q-7.ompass", "q-%p.ompass"])
-def test_it_waits_for_the_run_of_its_own_launch(
+def test_top_waits_for_the_run_of_its_own_launch(
     pattern: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     record(tmp_path / "q-7.ompass", "earlier")
@@ -99,7 +99,7 @@ def test_it_waits_for_the_run_of_its_own_launch(
     assert capfd.readouterr().err.count("waiting until the program uses OpenMP") == 1
 
 
-def test_it_reports_a_program_that_ends_without_openmp(
+def test_top_reports_a_program_that_ends_without_openmp(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subprocess, "Popen", FakeProgram)

@@ -27,5 +27,5 @@ def test_a_matrix_needs_as_many_cases_as_its_longest_side() -> None:
         assert [(case["mode"], case["threads"]) for case in chosen].count(pair) == 3
 
 
-def test_tests_without_parameters_run() -> None:
+def test_a_test_without_parameters_runs() -> None:
     assert in_turn([{}]) == [0]

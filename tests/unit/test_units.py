@@ -66,7 +66,7 @@ def test_tiny_share_is_not_called_zero() -> None:
     assert (percent(0), percent(0.0004), percent(0.123)) == ("0.0%", "<0.1%", "12.3%")
 
 
-def test_counts_and_sizes() -> None:
+def test_counts_have_separators_and_sizes_have_binary_units() -> None:
     assert (count(1234567), plural(1, "task"), plural(2, "task")) == ("1,234,567", "1 task", "2 tasks")
     assert (size(17), size(1536), size(3 << 40)) == ("17 B", "1.5 KiB", "3.0 TiB")
 
