@@ -338,7 +338,7 @@ def test_every_kind_of_advice_that_cures_a_finding_exists() -> None:
     ("kind", "cure"),
     [("critical_contention", "lock"), ("iteration_order", "ordered"), ("iteration_order", "order")],
 )
-def test_waits_for_other_threads_have_the_gain_of_shorter_waits(kind: str, cure: str) -> None:
+def test_findings_on_waits_for_other_threads_have_the_gain_of_shorter_waits(kind: str, cure: str) -> None:
     waits = Finding(kind, "problem", "Threads wait", "they do", "hold it for less time", MS, construct=1)
     content = replace(content_of(fine_run()), findings=(waits,))
     (cause,) = causes(with_changes(content, change(cure, 0.4)))
@@ -346,7 +346,7 @@ def test_waits_for_other_threads_have_the_gain_of_shorter_waits(kind: str, cure:
 
 
 @pytest.mark.parametrize(("by_time", "kind"), [(0.829, "depth"), (0.831, "time")])
-def test_a_cut_off_by_depth_is_shown_if_it_gains_about_as_much(by_time: float, kind: str) -> None:
+def test_a_cut_off_by_depth_is_shown_if_it_gains_about_as_much_as_by_time(by_time: float, kind: str) -> None:
     content = content_of(fine_run())
     changes = change("time", by_time), CUT_OFF
     for found in (content, replace(content, findings=())):

@@ -102,7 +102,7 @@ def test_a_loop_becomes_at_most_two_million_tasks(
 
 
 @pytest.mark.parametrize("policy", ["libomp", "omp_ext"])
-def test_the_extension_is_tried_where_it_did_not_record_the_run(
+def test_the_extension_is_tried_if_the_recorded_run_did_not_use_it(
     policy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shape = _core.TaskShape(construct=5, n_tasks=1, deepest=1)

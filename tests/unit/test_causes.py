@@ -127,7 +127,7 @@ def test_clocks_give_blocked_and_preempted_time() -> None:
 @pytest.mark.parametrize(
     ("n_faults", "cause"), [(50_000, "page_faults"), (100, "system_calls"), (None, "system_calls")]
 )
-def test_time_in_the_kernel_counts_as_page_faults_if_these_are_many(n_faults: int | None, cause: str) -> None:
+def test_time_in_the_kernel_counts_as_page_faults_if_there_are_many(n_faults: int | None, cause: str) -> None:
     at_p = work({(spot(1), COMPUTE): (500, 500)}, kernel_ns=300 * MS, n_faults=n_faults)
     assert divide(2, [at_p], [work(BASE, n_faults=n_faults)], {}).parts[0].kind == cause
 

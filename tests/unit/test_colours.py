@@ -72,7 +72,7 @@ def test_constructs_are_distinguished_from_each_other_and_from_states_without_wo
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("vision", VISIONS)
-def test_advice_has_another_colour_than_work(theme: str, vision: str) -> None:
+def test_advice_has_a_different_colour_than_work(theme: str, vision: str) -> None:
     rules = _file("page.css").split("color-scheme: dark")[0].split('[data-theme="dark"]')
     accent = rules[theme == "dark"].split("--accent: ")[1][:7]
     assert distance(accent, STATE_COLOURS["work"], vision) > CLEAR

@@ -190,7 +190,7 @@ def test_dump_sorts_by_time_and_keeps_the_order_of_equal_times(
         (("--kind", "complete", "--limit", 1), [900]),
     ],
 )
-def test_dump_filters(
+def test_dump_shows_only_the_selected_events(
     fake_core: MakeCore, run_directory: MakeDirectory, arguments: tuple[object, ...], times: list[int]
 ) -> None:
     fake_core(a=trace_profile()).events = EVENTS

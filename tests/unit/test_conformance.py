@@ -112,7 +112,7 @@ def test_markers_distinguish_the_suites() -> None:
     assert len({suite.marker for suite in SUITES}) == len(SUITES)
 
 
-def test_ways_load_every_library_in_every_way() -> None:
+def test_each_way_loads_its_libraries_with_its_settings() -> None:
     tool, extension = Path("/tool.so"), Path("/ext.so")
     settings = {way.name: way.settings(tool, extension, Path("/run")) for way in WAYS}
     assert settings["profile by OMP_TOOL_LIBRARIES"]["OMP_TOOL_LIBRARIES"] == "/tool.so"

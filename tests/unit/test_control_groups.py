@@ -73,7 +73,7 @@ def test_mount_in_a_container_without_a_namespace_begins_at_its_group(tmp_path: 
     assert values(tree.limits()) == (50_000, 100_000, 4, 900)
 
 
-def test_groups_above_are_read_if_the_own_group_has_no_directory(tmp_path: Path) -> None:
+def test_groups_above_are_read_if_the_group_itself_has_no_directory(tmp_path: Path) -> None:
     tree = Tree(tmp_path, "4:cpuacct,cpu:/docker/4f\n", V1_CPU)
     tree.v1("", 200_000, 100_000, 2, 5)
     assert values(tree.limits()) == (200_000, 100_000, 2, 5)

@@ -58,7 +58,7 @@ def test_right_first_findings_depend_on_the_processors(
     assert SICK.accepts(found, "clang-19", condition, threads) is right
 
 
-def test_only_no_finding_is_right_for_a_healthy_program() -> None:
+def test_a_healthy_program_must_have_no_finding() -> None:
     assert WELL.accepts(NOTHING, "clang-19", QUIET, 2)
     assert not WELL.accepts("too_fine", "clang-19", QUIET, 2)
 
@@ -104,14 +104,14 @@ def test_a_right_finding_names_a_marked_line() -> None:
     assert Judged(replace(case, cured=True), "too_fine", line, ()).line_right is None
 
 
-def test_no_finding_is_right_for_a_cured_program() -> None:
+def test_a_cured_program_must_have_no_finding_of_its_own() -> None:
     assert SICK.accepts(NOTHING, "clang-19", QUIET, 2, well=True)
     assert not SICK.accepts("short_regions", "clang-19", QUIET, 2, well=True)
     assert SICK.accepts("oversubscribed", "clang-19", QUIET, 5, well=True)
     assert SICK.accepts("disturbed", "clang-19", HOG, 2, well=True)
 
 
-def test_labels_replace_the_kind_where_one_run_cannot_show_it() -> None:
+def test_a_label_may_name_other_findings_if_one_run_cannot_show_its_kind() -> None:
     label = Label("x.c", "false_sharing", frozenset(), findings=frozenset({NOTHING}))
     assert label.accepts(NOTHING, "clang-19", QUIET, 2)
     assert not label.accepts("false_sharing", "clang-19", QUIET, 2)

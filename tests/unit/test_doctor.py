@@ -61,7 +61,7 @@ def test_only_a_runtime_with_ompt_is_accepted(
 
 @pytest.mark.parametrize("tool", ["", "it crashed"])
 @pytest.mark.parametrize("extension", ["", "it hung"])
-def test_tool_and_extension_are_tried_apart(
+def test_tool_and_extension_are_tried_separately(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tool: str, extension: str
 ) -> None:
     runtime = Runtime("libomp", Path("/l/libomp.so.5"), True, True)

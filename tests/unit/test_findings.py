@@ -291,7 +291,7 @@ def test_expensive_waits_in_a_long_region_are_a_finding() -> None:
 
 def test_ready_tasks_that_wait_for_a_thread_are_slow_dispatch() -> None:
     rows = team(0, [{"work_ns": 80 * MS, "schedule_ns": 20 * MS, "n_tasks": 80}] * 2)
-    # The time from ready to start covers only timed tasks: n_ready of all tasks.
+    # The time from ready to start covers only timed tasks, here 50 of 80.
     late: dict[str, int] = {"n_ready": 50, "ready_ns": 50 * 250_000, "n_other_thread": 40}
     found = the(made_run(rows, [construct(1, k, [MS] * 80, **late) for k in range(2)]), "slow_dispatch")
     assert dict(found.numbers)["mean_ready_ns"] == 250_000

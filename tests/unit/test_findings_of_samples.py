@@ -318,7 +318,7 @@ def test_creations_with_dependences_may_take_longer(create_us: int, kind: str) -
 
 
 @pytest.mark.parametrize(("preempted_ms", "kind"), [(8, "too_fine"), (6, "copied_data")])
-def test_preempted_creations_need_not_copy_data(preempted_ms: int, kind: str) -> None:
+def test_preempted_time_does_not_show_that_creations_copy_data(preempted_ms: int, kind: str) -> None:
     # A creation takes 10 us, but only 2 or 4 us on a processor.
     creates = {
         "work_ns": 10 * MS, "create_ns": 10 * MS, "n_tasks": 1000, "preempted_ns": preempted_ms * MS,

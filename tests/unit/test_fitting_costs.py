@@ -42,7 +42,7 @@ def factor_of(regions_ns: float, *, n_threads: int = 2, preempted_ns: int = 0, n
 
 @pytest.mark.parametrize("n_domains", [0, 1])  # 1: the runtime was libomp_ext.so
 @pytest.mark.parametrize("factor", [0.25, 3.0, 12.0, 16.0])
-def test_costs_make_the_simulated_run_as_long_as_the_recorded_one(factor: float, n_domains: int) -> None:
+def test_fitted_costs_make_simulated_and_recorded_runs_equally_long(factor: float, n_domains: int) -> None:
     regions_ns = WORK_NS + OPERATIONS_NS * factor
     assert factor_of(regions_ns, n_domains=n_domains) == pytest.approx(factor, rel=0.05)
 

@@ -86,7 +86,7 @@ def test_a_finding_names_a_construct_of_the_run_of_its_rank() -> None:
     assert (found.rank, found.finding.construct) == (0, 5)
 
 
-def test_the_same_number_of_instructions_shows_slow_instructions() -> None:
+def test_equal_numbers_of_instructions_show_slow_instructions() -> None:
     even = [replace(one, computation=Computation(1, 10**9, 10**9)) for one in uneven()]
     finding = found_in(even)[0].finding
     assert "executes 1.00 times the mean number of instructions" in finding.because
@@ -115,7 +115,7 @@ def test_ranks_that_are_not_bound_may_have_disturbed_each_other() -> None:
     assert "processors that other programs used" in found.finding.because
 
 
-def test_one_of_many_ranks_that_waits_for_its_processors_delays_all() -> None:
+def test_one_rank_that_waits_for_its_processors_delays_all_ranks() -> None:
     ranks = [rank(k, 400 if k else 0) for k in range(16)]
     ranks[0] = replace(ranks[0], preempted_ns=400 * MS, late_ns=400 * MS, work_preempted_ns=400 * MS)
     finding = found_in(ranks)[0].finding

@@ -57,7 +57,7 @@ def test_imbalance_is_the_largest_work_over_the_mean(job: Job) -> None:
 
 
 @given(jobs)
-def test_lost_thread_time_fills_every_rank_up_to_the_longest(job: Job) -> None:
+def test_states_and_lost_time_add_up_to_the_thread_time_of_the_job(job: Job) -> None:
     n_threads = sum(each.n_threads for each in job.ranks)
     assert job.lost_ns + job.states.total_ns == n_threads * job.wall_ns
     assert 0 <= job.lost_share < 1
@@ -167,7 +167,7 @@ def test_processes_share_the_processors(
 
 
 @pytest.mark.parametrize("processes", [0, 2])
-def test_an_error_of_a_worker_is_the_error_of_the_function(processes: int) -> None:
+def test_map_raises_the_error_of_a_worker(processes: int) -> None:
     with pytest.raises(UsageError) as raised:
         Workers(processes=processes).map(refused, [Path("a.ompass"), Path("b.ompass")])
     assert raised.value.one_line() == "a.ompass: it is not wanted; go away"
@@ -279,7 +279,7 @@ def test_ranks_without_a_launch_are_one_job_if_they_ran_at_the_same_time(tmp_pat
     assert jobs_of(runs) == [(runs[0], runs[1]), (runs[2], runs[3])]
 
 
-def test_hosts_with_a_launch_each_are_one_job(tmp_path: Path) -> None:
+def test_ranks_with_a_launch_for_each_host_are_one_job(tmp_path: Path) -> None:
     runs = [rank_content(tmp_path, k, work_ms=100, launch=f"host{k // 2}", start_ms=k // 2) for k in range(4)]
     assert jobs_of(runs) == [tuple(runs)]
 
@@ -291,7 +291,7 @@ def test_repeated_ranks_and_runs_without_rank_are_jobs_of_their_own(tmp_path: Pa
     assert jobs_of(single) == [(single[0],), (single[1],)]
 
 
-def test_a_run_without_a_rank_takes_no_ranks_into_its_job(tmp_path: Path) -> None:
+def test_a_run_without_a_rank_does_not_join_the_job_of_later_ranks(tmp_path: Path) -> None:
     single = rank_content(tmp_path, None, work_ms=100, name="s.ompass")
     ranks = [rank_content(tmp_path, k, work_ms=100, start_ms=1 + k) for k in range(2)]
     assert jobs_of([single, *ranks]) == [(single,), tuple(ranks)]

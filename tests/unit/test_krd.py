@@ -136,7 +136,7 @@ def test_threads_fill_caches_one_by_one_or_alternate_between_them() -> None:
     assert topology.group_of_thread(4, "scatter") == [0, 1, 0, 1]
 
 
-def test_sizes_of_a_described_cache_are_taken_and_missing_ones_assumed() -> None:
+def test_sizes_of_a_described_cache_are_used_and_missing_ones_assumed() -> None:
     (group,) = synthetic_topology("l3:1(size=18874368) l2:2(size=262144) pu:2").groups
     assert (group.l2_bytes, group.llc_bytes) == (262144, 18874368)
     (group,) = synthetic_topology("l3:1(size=18874368) core:2 pu:1").groups

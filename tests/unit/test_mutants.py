@@ -45,7 +45,7 @@ def test_tokens_of_cpp_change_outside_of_comments_and_types() -> None:
     assert changed('std::array<int, 3> a; // 1 < 2 "4"', "cpp") == set()
 
 
-def test_a_change_is_shown_in_its_line_and_chosen_alike_in_later_versions(tmp_path: Path) -> None:
+def test_a_change_is_shown_in_its_line_and_chosen_again_in_later_versions(tmp_path: Path) -> None:
     file = tmp_path / "a.py"
 
     def chosen(text: str) -> list[str]:

@@ -80,7 +80,7 @@ def test_help_names_pages_that_the_command_shows(name: str) -> None:
     assert asked <= {page.stem for page in (ROOT / "docs").glob("*.md")}
 
 
-def test_docs_lists_every_page_and_shows_it_as_links_write_it() -> None:
+def test_docs_lists_every_page_and_accepts_its_name_as_in_links() -> None:
     pages = {page.stem for page in (ROOT / "docs").glob("*.md")}
     assert {line.split()[0] for line in shown().splitlines()} == pages
     text = (ROOT / "docs" / "cost.md").read_text()

@@ -34,7 +34,7 @@ def made(body: Body, folder: Path) -> Path:
 
 
 def overlaps(path: Path, begin_ns: int, end_ns: int, column: str) -> Counter[Key]:
-    """Returns the nanoseconds of a window by thread and `column`. Counts only work, unless by state."""
+    """Returns the nanoseconds of a window by thread and state, or of its work by thread and `column`."""
     where = "" if column == "state" else "AND state = 'work'"
     frame = open(path).sql(
         f"SELECT thread, {column} AS key, "

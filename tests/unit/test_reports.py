@@ -125,7 +125,7 @@ def page(content: ReportContent, width: int, encoding: str = "utf-8") -> str:
     return raw.getvalue().decode(encoding)
 
 
-def test_json_has_the_required_fields_and_the_identity() -> None:
+def test_json_has_the_required_fields_and_its_states_add_up() -> None:
     report = json_report(collect(some_run()))
     assert [name for name in REQUIRED if name not in report] == []
     states = [f"{state}_ns" for state in STATES]

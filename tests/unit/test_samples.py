@@ -408,7 +408,7 @@ def text_of(content: SampleContent) -> str:
     return " ".join(part for part in sample_parts(content) if isinstance(part, str))
 
 
-def test_threads_with_clocks_only_are_reported() -> None:
+def test_time_without_samples_is_reported() -> None:
     content = watched_by_clock(0, 60, 20, 0)
     assert (
         "20.0% of the time of all threads has no samples: 2 threads switched so often that only "
@@ -422,12 +422,12 @@ def test_threads_with_clocks_only_are_reported() -> None:
     assert "1 thread switched so often that only clocks" in text_of(watched_by_clock(90, samples=()))
 
 
-def test_little_time_by_the_clock_is_not_reported() -> None:
+def test_little_time_without_samples_is_not_reported() -> None:
     for content in (watched_by_clock(1, 0), watched_by_clock(0, 0), watched_by_clock(90, frequency_hz=0)):
         assert "no samples" not in text_of(content)
 
 
-def test_a_refusal_is_one_sentence(run_dir: Path) -> None:
+def test_refused_samples_are_explained_in_one_sentence(run_dir: Path) -> None:
     content = SampleContent(open_run(run_dir), (), {}, 100, (), 0, 0, 0, 4, 13)
     fields = sample_fields(content)
     assert fields is not None

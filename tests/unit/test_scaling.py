@@ -269,7 +269,7 @@ def test_without_a_baseline_each_state_on_one_thread_is_a_loss_of_its_own_kind(s
     assert diagnose(scaling_point(made(2, at_p, at_one)), NOTHING_ELSE).kind == kind
 
 
-def test_locks_that_cost_time_on_one_thread_are_not_another_algorithm() -> None:
+def test_locks_that_cost_time_on_one_thread_are_not_a_loss_by_the_algorithm() -> None:
     states = StateTimes(work_ns=100 * MS, sync_ns=50 * MS)
     with_baseline = scaling_point(made(2, states, states, [110 * MS]))
     found = {loss.kind: loss.ns for loss in losses(with_baseline, NOTHING_ELSE)}
@@ -293,7 +293,7 @@ def test_a_finding_may_explain_several_small_losses(cost_ms: int, kind: str) -> 
     assert (verdict.kind, verdict.cure) == (kind, "nowait")
 
 
-def test_a_speed_up_far_above_the_linear_one_is_due_to_one_thread() -> None:
+def test_a_speed_up_far_above_the_linear_one_is_due_to_a_slow_run_on_one_thread() -> None:
     def because(ms: int) -> str:
         point = scaling_point(made(2, StateTimes(200 * MS), StateTimes(ms * MS)))
         return diagnose(point, NOTHING_ELSE).because

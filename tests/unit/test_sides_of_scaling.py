@@ -72,7 +72,7 @@ def found(kind: str, cost_ms: float = 1) -> Finding:
 
 
 @pytest.mark.parametrize(("idle", "kind"), [(29, "busy_waiting"), (31, "too_coarse")])
-def test_the_first_finding_decides_between_losses_that_differ_by_a_tenth(idle: int, kind: str) -> None:
+def test_the_first_finding_decides_between_losses_that_differ_by_up_to_a_tenth(idle: int, kind: str) -> None:
     """The loop takes 27 ms longer, which is 0.9 of 30 ms of idle time."""
     causes = inflated_by(busy_waiting=27 * MS)
     evidence = replace(NOTHING_ELSE, causes=causes, findings=(found("busy_waiting"),))
@@ -241,7 +241,7 @@ SHARED = spot(20, shared=True)
         (MEMORY_USE, 40_000, (80_000, 0), "memory_bound"),  # one thread only
     ],
 )
-def test_a_line_is_replicated_within_a_tenth(
+def test_a_line_is_replicated_if_each_thread_takes_as_long_as_one_within_a_tenth(
     behaviour: str, one: int, after: tuple[int, int], cause: str
 ) -> None:
     assert both({(SHARED, behaviour): after}, {(SHARED, behaviour): (one,)}).lines[0].cause == cause

@@ -105,7 +105,7 @@ def test_enough_threads_take_as_long_as_the_span(body: Body, n_threads: int, spr
 
 @settings(max_examples=100)
 @given(bodies, st.integers(2, 4), st.integers(0, 5), st.integers(1, 9))
-def test_the_program_is_the_same_whatever_the_recorded_schedule(
+def test_the_simulated_time_does_not_depend_on_the_recorded_schedule(
     body: Body, n_threads: int, spread: int, simulated: int
 ) -> None:
     one, other = program_of(body, n_threads), program_of(body, n_threads, spread)

@@ -159,7 +159,7 @@ def made_topology(root: Path, cores: dict[int, str]) -> Path:
     return root
 
 
-def test_cores_come_before_second_threads_of_cores(tmp_path: Path) -> None:
+def test_first_hardware_threads_of_cores_come_before_second_ones(tmp_path: Path) -> None:
     topology = made_topology(tmp_path, {0: "0,2", 1: "1,3", 2: "0,2", 3: "1,3"})
     assert cpus_in_order(frozenset({0, 1, 2, 3}), topology) == (0, 1, 2, 3)
     neighbours = made_topology(tmp_path / "b", {0: "0-1", 1: "0-1", 2: "2-3", 3: "2-3"})
@@ -168,7 +168,7 @@ def test_cores_come_before_second_threads_of_cores(tmp_path: Path) -> None:
     assert cpus_in_order(frozenset({5, 4}), tmp_path / "none") == (4, 5)
 
 
-def test_each_thread_gets_a_place_while_there_are_enough() -> None:
+def test_each_thread_gets_a_place_if_there_are_enough() -> None:
     assert pinned_to(2, (0, 2, 1)) == (
         frozenset({0, 2}),
         {"OMP_PLACES": "{0},{2}", "OMP_PROC_BIND": "close"},
