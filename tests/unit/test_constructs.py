@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constructs are merged over threads by sums, minima and maxima; the histogram contains every task."""
+"""Constructs are merged over threads by sums, minima and maxima; the histogram contains every timed task."""
 
 from __future__ import annotations
 

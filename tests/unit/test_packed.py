@@ -48,7 +48,7 @@ def contents(directory: Path) -> dict[str, bytes]:
 
 
 def archive_with(path: Path, name: str, kind: bytes = tarfile.REGTYPE) -> Path:
-    """Writes a packed file with one sound member and one of this name."""
+    """Writes a packed file with one valid member and one member with this name."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         for each, type_ in (("q.ompass/meta.json", tarfile.REGTYPE), (name, kind)):

@@ -220,7 +220,7 @@ def test_a_problem_is_a_card_with_its_line_and_cost_and_a_note_is_not() -> None:
 
 
 def test_a_cost_outside_of_regions_is_a_share_of_the_program() -> None:
-    # The program takes twice as long as its region: half of it has one thread at work.
+    # The region takes half of the program's time. One thread works in the other half.
     finding = Finding("serial_fraction", "problem", "A serial part limits", "it does", "", 100 * MS)
     content = replace(collect(run(wall_ns=200 * MS)), findings=(finding,))
     page = html_report([RunPart(content)])

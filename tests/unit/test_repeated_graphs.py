@@ -30,7 +30,7 @@ def trace(tmp_path: Path, body: Body, create_ns: int = CREATE, threads: int = 2)
 
 
 def replays(path: Path) -> list[tuple[int, int, int]]:
-    """Returns the construct and the numbers of replayed graphs and tasks of each place."""
+    """Returns each construct with the numbers of its replayed graphs and tasks."""
     return [(one.construct, one.n_graphs, one.n_replayed) for one in graphs(read_task_program(path))]
 
 

@@ -85,7 +85,7 @@ def program_of(body: Body, n_threads: int = 2, spread: int = 0, wrapper_ns: int 
 
 
 def free_run(program: TaskProgram, threads: int, policy: str = "help-first") -> SimulatedRun:
-    """Simulates a machine on which only work takes time."""
+    """Simulates the program on a machine on which only work takes time."""
     return run_simulation(program, policy, threads, SimulationOptions(costs={"create": [(1, 0.0)]}))
 
 

@@ -58,7 +58,7 @@ def dependences(folder: Path) -> dict[str, set[str]]:
 
 
 def cycle_in(graph: dict[str, set[str]]) -> list[str]:
-    """Returns modules that form a dependence cycle, or nothing."""
+    """Returns the modules of a dependence cycle; empty if there is none."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
