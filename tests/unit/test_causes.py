@@ -52,7 +52,7 @@ def both(
 ) -> Causes:
     """Returns the causes on two threads of a program with constant work and further samples.
 
-    `extra` contains the further samples of the run on two threads, `before` those of the run on one thread.
+    `extra` contains the further samples on two threads, `before` contains those on one thread.
     """
     at_p = work({(spot(1), COMPUTE): (500, 500), **extra})
     return divide(2, [at_p], [work({**BASE, **before})], {})

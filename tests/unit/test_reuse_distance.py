@@ -49,7 +49,7 @@ def bin_of(distance: int) -> int:
 def by_definition(
     accesses: Sequence[Access], n_groups: int, coherent: bool, unit: int = 1
 ) -> dict[tuple[int, int], Tally]:
-    """Returns the tally of each (group, kernel). For each byte, visits all accesses since the last to it.
+    """Returns the tally of each (group, kernel). For each byte, visits all accesses since its last access.
 
     Addresses and lengths are in units of `unit` bytes.
     """
