@@ -338,7 +338,7 @@ class EventTable(Columns):
 def ideal_network(directories: Sequence[str], ranks: Sequence[int]) -> tuple[list[int], str]:
     """
     Returns the time in ns of each rank of an MPI job on a network where messages take no time.
-    The times exclude MPI_Init and MPI_Finalize. `ranks`: number of each run's rank in MPI_COMM_WORLD. If the times are unknown, the list is empty and the second value is the reason; else the second value is empty.
+    The times exclude MPI_Init and MPI_Finalize. `ranks`: rank of each run in MPI_COMM_WORLD. If the times are unknown, the list is empty and the second value is the reason; else the second value is empty.
     Raises LogError, also if a run has no trace.
     """
 
@@ -568,7 +568,7 @@ class TaskProgram:
     preempted_ns: Final[int]  # time in which threads were preempted; not part of work_ns
     longest_hold_ns: Final[int]  # work under the lock that tasks hold longest, in total
     few_tasks_ns: Final[int]  # work of the longest task of each small group that an implicit task creates before it waits, in total; a group is small if it has at most two tasks per recorded thread, and no task in it creates tasks
-    def set_facts(self, system_ns: int, asks_for_threads: bool, locking_ns: int) -> None: """Sets the facts that the trace lacks: the attributes of these names."""
+    def set_facts(self, system_ns: int, asks_for_threads: bool, locking_ns: int) -> None: """Sets the attributes of these names. The trace lacks their values."""
     system_ns: Final[int]  # time in the kernel in regions; 0 if unknown
     asks_for_threads: Final[bool]  # True if the program's files call functions that return numbers of threads or processors
     locking_ns: Final[int]  # work of constructs, recorded on one thread, whose code takes locks of the C library
@@ -647,16 +647,16 @@ def loops(program: TaskProgram) -> tuple[LoopShape, ...]:
 def graphs(program: TaskProgram) -> tuple[GraphShape, ...]:
     """
     Returns the graphs of tasks that can be replayed, by the construct of their first task.
-    A graph is the deferred tasks that one task creates up to its next wait or barrier, with the dependences between them. Graphs are at one place if the creating task, the wait and the first task have the same constructs. They can be replayed if all graphs of the place are alike, and if one task, or the implicit tasks of one region construct, create three or more of them. The first graph of each creator is not a replay.
+    A graph is the deferred tasks that one task creates up to its next wait or barrier, with the dependences between them. The constructs of the creating task, of the wait and of the first task identify the place of a graph. Graphs can be replayed if all graphs of the place are alike, and if one task, or the implicit tasks of one region construct, create three or more of them. The first graph of each creator is not a replay.
     """
 
 def replay_graphs(program: TaskProgram, construct: int) -> TaskProgram:
-    """Replaces the creations of tasks in the graphs that graphs() returns for the construct with replays."""
+    """Replaces creations with replays, in the graphs that graphs() returns for the construct."""
 
 def share_loops(program: TaskProgram, n_threads: int) -> TaskProgram:
     """
     Divides the worksharing loops between the threads of a team of `n_threads`, according to their schedules.
-    Instances in which threads do anything but work do not change.
+    Does not change instances in which threads do more than work.
     """
 
 def coarsen(program: TaskProgram, construct: int, grain: int) -> TaskProgram:
@@ -815,7 +815,7 @@ def without_blocking(program: TaskProgram, construct: int) -> TaskProgram:
 def share_region(program: TaskProgram, construct: int) -> TaskProgram:
     """
     Divides the work of implicit tasks equally between the threads of each region of the construct.
-    Divides it separately from each barrier to the next. Work in worksharing loops or under locks stays with its thread.
+    Treats the work from each barrier to the next separately. Work in worksharing loops or under locks stays with its thread.
     """
 
 def without_dependences(program: TaskProgram, before: int, after: int) -> TaskProgram:
@@ -842,7 +842,7 @@ class SimulatedLevel(Row):
     """The hits and misses in all caches of one level."""
     def __init__(self, *, n_hits: int = 0, n_misses: int = 0, n_invalid: int = 0) -> None: ...
     n_hits: Final[int]  # accesses to blocks that a cache of this level holds
-    n_misses: Final[int]  # accesses to blocks that it does not hold
+    n_misses: Final[int]  # accesses to blocks that the cache does not hold
     n_invalid: Final[int]  # part of n_misses: another cache wrote the block after this one loaded it
 
 class SimulatedRun(Row):
@@ -930,7 +930,7 @@ class WindowIntervals(Columns):
     state: Final[NDArray[numpy.uint8]]  # 0 work, 1 create, 2 schedule, 3 sync, 4 idle, 5 mpi, 6 offload
     construct: Final[NDArray[numpy.uint32]]  # construct of the task; in implicit tasks, of the region; 0: outside
     home: Final[NDArray[numpy.uint32]]  # domain in which the task was placed, or else the thread that created it; NO_HOME: neither
-    depth: Final[NDArray[numpy.uint32]]  # number of explicit tasks on the thread's stack
+    depth: Final[NDArray[numpy.uint32]]  # number of explicit tasks above the innermost implicit task on the thread's stack
     task: Final[NDArray[numpy.uint64]]  # id of the task; 0: no deferred task
     begin_ns: Final[NDArray[numpy.int64]]  # begin, since the start of the run, cut to the window
     end_ns: Final[NDArray[numpy.int64]]  # end, since the start of the run, cut to the window

@@ -30,7 +30,7 @@ bool AccessReader::advance(Source &source) {
 
 Problem AccessReader::read(std::vector<Access> &batch, size_t target) {
     batch.clear();
-    size_t n_read = 0; // limited too, because a sample may contain almost no accesses
+    size_t n_read = 0; // also limited, because a sample may contain almost no accesses
     while (!heap_.empty() && batch.size() < target && n_read < 16 * target) {
         if (problem_) return problem_;
         std::ranges::pop_heap(heap_, later);

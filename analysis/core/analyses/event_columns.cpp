@@ -44,7 +44,7 @@ public:
         if (record.is_timed()) end_interval();
     }
 
-    // Sets the latest time of the untimed rows so far to the time of the last record.
+    // Sets latest_ns of the untimed rows so far to the time of the last record.
     void end_interval() {
         for (; untimed_ < columns_.kind.size(); untimed_++)
             if (!columns_.exact[untimed_]) columns_.latest_ns[untimed_] = time_ns_;

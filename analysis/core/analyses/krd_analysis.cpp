@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kBatchAccesses = 1 << 16; // milliseconds of work, which hide the cost of starting threads
 
-// The streams of all groups, and the threads that work on them.
+// Processes batches in the streams of all groups, on n_jobs threads.
 class Streams {
 public:
     Streams(const KrdSettings &settings, AccessSampling sampling, size_t n_kernels)

@@ -41,8 +41,8 @@ public:
     // Always inlined, because gcc drops calls of functions that only prefetch.
     [[gnu::always_inline]] void prefetch(uint64_t begin) const { __builtin_prefetch(&table_[place_of(begin)], 1); }
 
-    // Calls visit(touch, begin, end) for each range that overlaps [begin, end), with its bounds, in order of address.
-    // `visit` must not change bounds.
+    // Calls visit(touch, its begin, its end) for each range that overlaps [begin, end), in order of address. `visit`
+    // must not change bounds.
     template <typename Visit>
     void for_each_overlap(uint64_t begin, uint64_t end, Visit visit) {
         for (OrderedKeys::Place place = begins_.floor(begin); place != begins_.end(); place = begins_.next(place)) {

@@ -141,7 +141,7 @@ private:
     uint64_t seen_ = 0; // time up to which on_cpus_ is complete
 };
 
-// Returns coarser bins: each is the sum of 2^by bins.
+// Returns coarser bins, each the sum of 2^by bins.
 BinRow coarser(const BinRow &row, unsigned by) {
     BinRow sums;
     sums.offsets.push_back(0);
@@ -287,8 +287,8 @@ uint64_t IntervalWatcher::created_at(uint64_t task) const {
 }
 
 void IntervalWatcher::state_interval(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
-    // Cuts off overlap with earlier intervals. It is tens of ns in an intact log. In a damaged log, every event may
-    // overlap much earlier time; filling the bins would take time and memory proportional to bins times events.
+    // Cuts off the overlap with earlier intervals. In an intact log, the overlap is tens of ns. In a damaged log, each
+    // interval may overlap most of the run; filling its bins would take time and memory in bins times events.
     const uint64_t from = std::max(begin, walk.data.shown_until), begin_ns = ns(from), end_ns = ns(end);
     if (end_ns <= begin_ns) return;
     walk.data.shown_until = end;

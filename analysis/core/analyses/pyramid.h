@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The time of each thread in bins of equal length, by state, construct, home, depth and kernel, at every zoom. One walk
-// of the trace fills the finest level; coarser levels are sums of finer ones. A request for bins shorter than the
-// finest reads only the events from the last checkpoint before its window on.
+// of the trace fills the finest level; coarser levels are sums of finer ones. A request for still shorter bins reads
+// the events of its window, from the last checkpoint before the window on.
 //
 // In each bin, the states of a thread add up to its recorded time. The shares by construct add up to its work. The
 // shares by home and by depth add up to the same work. Off-CPU intervals are parts of states. Times are nanoseconds
@@ -191,8 +191,8 @@ struct TileRequest {
     uint64_t first_bin = 0;
     uint32_t n_bins = 0;
 
-    // By state: a column per state. Off-CPU: two per state, preempted and blocked. Else: one per key, then other work
-    // and the remaining states.
+    // Returns the number of columns. By state: one per state. Off-CPU: two per state, preempted and blocked. Else: one
+    // per key, then other work and the remaining states.
     size_t n_columns() const {
         if (dimension == Dimension::kOffCpu) return kOffCpuKeys;
         return dimension == Dimension::kState ? format::kStates : keys.size() + format::kStates;
@@ -261,7 +261,7 @@ public:
 private:
     Problem build();
     void add_coarser_levels();
-    // Subtracts the number of records that it reads from `records`, and stops at 0.
+    // Decrements `records` for each record that it reads, and stops at 0.
     Problem watch_window(uint32_t thread, uint64_t begin_ns, uint64_t end_ns, IntervalSink &sink, uint64_t &records);
     Problem watch_window(uint32_t thread, uint64_t begin_ns, uint64_t end_ns, IntervalSink &sink) {
         uint64_t records = ~uint64_t{0};
@@ -285,7 +285,7 @@ private:
     std::vector<std::vector<uint64_t>> ran_;
     std::vector<std::vector<WalkCheckpoint>> checkpoints_; // by thread; the first is at the start of the log
     std::unique_ptr<CreationTimes> times_;
-    std::mutex reading_; // a thread holds it while it reads events
+    std::mutex reading_; // held while a thread reads events
     bool was_kept_ = false;
 };
 

@@ -83,7 +83,7 @@ void ReuseStream::begin_batch(size_t n_accesses) {
 void ReuseStream::count() {
     // Appends a moment only after its access is counted, because an access's own bytes are not part of its distances.
     // Counts the oldest moves of an access first: the distance of a byte includes those bytes of the access that were
-    // last touched after it.
+    // last touched after this byte.
     constexpr size_t kAhead = 16;
     uint64_t bytes = 0;
     for (size_t i = 0; i < counted_.size(); i++) {

@@ -22,7 +22,7 @@ struct ReuseBytes {
     uint64_t cold = 0;      // never touched before in this stream
     uint64_t coherence = 0; // touched before, but written by another group since
     uint64_t close = 0, near = 0, far = 0;
-    std::array<uint64_t, 64> bins = {}; // bin k: the smallest 2^k >= max(distance, 1)
+    std::array<uint64_t, 64> bins = {}; // bin 0: distances up to 1; bin k: above 2^(k - 1), up to 2^k
 
     void add(const ReuseBytes &other);
 };

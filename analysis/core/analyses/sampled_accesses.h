@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An access in the stream of a cache group, and the selection of the pieces of accesses that a spatial sample contains.
+// Defines an access in the stream of a cache group. Selects the pieces of accesses that are in a spatial sample.
 #pragma once
 
 #include <cstddef>

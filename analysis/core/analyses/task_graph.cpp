@@ -37,7 +37,7 @@ public:
     GraphBuilder(const RunFiles &run, const TaskGraphOptions &options, TaskGraph &graph)
         : options_(options), graph_(graph), chains_(run), groups_(options.depth, graph.groups) {}
 
-    // Keeps the end of a task on which others depend.
+    // Keeps the end of a task that has successors.
     void keep_end_of(uint64_t task) { ends_.try_emplace(task); }
 
     // ---------------------------------------------------------------- order

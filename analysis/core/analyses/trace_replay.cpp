@@ -439,7 +439,7 @@ private:
     uint64_t phase_begin_ = 0;
     bool dirty_ = false; // true if untimed undeferred tasks ran in the open interval
     const bool has_event_times_ = shared_.files.process->version >= format::kFirstWithEventTimes;
-    uint32_t timed_weight_ = 0; // tasks that the open interval represents; 0: only its own
+    uint32_t timed_weight_ = 0; // tasks that the open interval represents, if above 1; else 0
     std::vector<uint32_t> since_timed_; // undeferred tasks since the last timed one, by construct
     const uint64_t exit_ticks_ = shared_.clock.limit_ticks(format::kExitNanoseconds);
     const uint64_t after_loop_ticks_ = shared_.clock.limit_ticks(format::kAfterLoopNanoseconds);

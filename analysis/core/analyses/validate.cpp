@@ -270,7 +270,7 @@ void check_agreement(const RunFiles &run, const Comparison &accounts) {
 }
 
 // Returns the ticks that threads recorded before the common beginning of the trace. If a run keeps only the last part
-// of its trace, the part of a thread may begin earlier than that.
+// of its trace, a thread's part may begin before this common beginning.
 EarlyTicks early_ticks(const RunFiles &run, const std::vector<ThreadAccount> &replayed) {
     EarlyTicks early;
     for (size_t i = 0; i < run.threads.size(); i++) {

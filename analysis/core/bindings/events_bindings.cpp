@@ -48,7 +48,7 @@ void bind_events(nb::module_ &m) {
     bind_row<PythonEvents, Columns>(m, "EventTable", "Events by thread, in order of time.");
     m.def("ideal_network", &ideal_network, nb::arg("directories"), nb::arg("ranks"),
           "Returns the time in ns of each rank of an MPI job on a network where messages take no time.\n\n"
-          "The times exclude MPI_Init and MPI_Finalize. `ranks`: number of each run's rank in MPI_COMM_WORLD. If the "
+          "The times exclude MPI_Init and MPI_Finalize. `ranks`: rank of each run in MPI_COMM_WORLD. If the "
           "times are unknown, the list is empty and the second value is the reason; else the second value is empty.\n"
           "Raises LogError, also if a run has no trace.");
     m.def("call_step_text", &call_step_text, nb::arg("value"),

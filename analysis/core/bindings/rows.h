@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes Python classes from structs that a list describes (format/describe.h): read-only attributes with docstrings,
-// set by keywords. module.cpp adds copies, comparison and pickling to all of them.
+// Makes Python classes from structs that a list describes (format/describe.h). The attributes are read-only, with
+// docstrings; the constructor sets them from keywords. module.cpp adds copies, comparison and pickling to all of them.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -52,7 +52,7 @@ using namespace simulation;
 
 #define OMPASS_LEVEL(X)                                                                                                \
     X(uint64_t, n_hits, "accesses to blocks that a cache of this level holds", from.hits)                              \
-    X(uint64_t, n_misses, "accesses to blocks that it does not hold", from.misses)                                     \
+    X(uint64_t, n_misses, "accesses to blocks that the cache does not hold", from.misses)                              \
     X(uint64_t, n_invalid, "part of n_misses: another cache wrote the block after this one loaded it", from.invalid)
 
 #define OMPASS_POLICY(X)                                                                                               \
@@ -401,7 +401,7 @@ void bind_program(nb::module_ &m) {
                 program.locking_ns = locking_ns;
             },
             nb::arg("system_ns"), nb::arg("asks_for_threads"), nb::arg("locking_ns"),
-            "Sets the facts that the trace lacks: the attributes of these names.")
+            "Sets the attributes of these names. The trace lacks their values.")
         .def_ro("system_ns", &TaskProgram::system_ns, "time in the kernel in regions; 0 if unknown")
         .def_ro("asks_for_threads", &TaskProgram::asks_for_threads,
                 "True if the program's files call functions that return numbers of threads or processors")
@@ -491,12 +491,12 @@ void bind_shapes(nb::module_ &m) {
     OMPASS_BIND_SHAPES(m, "graphs", PythonGraphShape, graphs_of, OMPASS_GRAPH_SHAPE,
                        "Returns the graphs of tasks that can be replayed, by the construct of their first task.\n\n"
                        "A graph is the deferred tasks that one task creates up to its next wait or barrier, with the "
-                       "dependences between them. Graphs are at one place if the creating task, the wait and the "
-                       "first task have the same constructs. They can be replayed if all graphs of the place are "
+                       "dependences between them. The constructs of the creating task, of the wait and of the first "
+                       "task identify the place of a graph. Graphs can be replayed if all graphs of the place are "
                        "alike, and if one task, or the implicit tasks of one region construct, create three or more "
                        "of them. The first graph of each creator is not a replay.");
     bind_change(m, "replay_graphs", &replay_graphs,
-                "Replaces the creations of tasks in the graphs that graphs() returns for the construct with replays.");
+                "Replaces creations with replays, in the graphs that graphs() returns for the construct.");
 }
 
 void bind_order(nb::module_ &m) {
@@ -542,8 +542,8 @@ void bind_order(nb::module_ &m) {
                 "Removes the waits that blocking() returns for the construct.");
     bind_change(m, "share_region", &share_region,
                 "Divides the work of implicit tasks equally between the threads of each region of the construct.\n\n"
-                "Divides it separately from each barrier to the next. Work in worksharing loops or under locks stays "
-                "with its thread.");
+                "Treats the work from each barrier to the next separately. Work in worksharing loops or under locks "
+                "stays with its thread.");
     m.def(
         "without_dependences",
         [](const TaskProgram &program, uint32_t before, uint32_t after) -> ProgramPointer {
@@ -588,7 +588,7 @@ void bind_changes(nb::module_ &m) {
         nb::arg("program"), nb::arg("n_threads"),
         "Divides the worksharing loops between the threads of a team of `n_threads`, according to their "
         "schedules.\n\n"
-        "Instances in which threads do anything but work do not change.");
+        "Does not change instances in which threads do more than work.");
     bind_change(m, "coarsen", &coarsen,
                 "Merges every `grain` tasks of the construct that one task creates in a row.\n\n"
                 "Tasks that create tasks, wait or have dependences remain.",

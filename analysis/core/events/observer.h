@@ -76,7 +76,7 @@ struct OpenLoop {
 // An open MPI call or target construct.
 struct OpenCall {
     uint32_t construct = 0; // 0: none
-    bool is_accounted = false; // true if the thread was working when it began, so its time is accounted
+    bool is_accounted = false; // true if the call interrupted work; only then is its time accounted
     uint64_t begin = 0;
 };
 
@@ -95,7 +95,7 @@ struct GapAtEnd {
     bool is_long; // longer than a thread takes to leave a wait
 };
 
-// An event of another thread that must precede this one. ordered_walk.h waits for it.
+// An event of another thread that must precede the current event of a walk. ordered_walk.h waits for it.
 struct Precondition {
     enum Kind : uint8_t { kNone, kCreated, kStartable, kDetached, kChildrenEnded, kBarrierOver, kRegionBegun } kind;
     uint64_t id = 0; // id of the task or region

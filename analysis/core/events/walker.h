@@ -923,7 +923,8 @@ private:
         observer_.off_cpu(*this, interval);
         return true;
     }
-    // Adds the off-CPU time of the last open interval, at its end, because the log's header has only sums.
+    // Adds the off-CPU time of the last open interval. Puts it at the end of the interval, because the log's header has
+    // only sums.
     void add_last_off_cpu(uint64_t end) {
         const format::OffCpuTicks open = header().open;
         const uint64_t known = std::clamp(off_cpu_.empty() ? context_.mark : off_cpu_.back().end, context_.mark,
@@ -947,7 +948,7 @@ private:
     Context context_;
     std::vector<Frame> frames_{1}; // the deepest stack so far; the lowest frame is outside every task
     Frame *current_ = frames_.data();
-    // The frames up to `indexed_` have places in `places_`, which may also hold places of earlier frames.
+    // The frames up to `indexed_` have places in `places_`. It may also hold places of frames that have left the stack.
     Frame *indexed_ = frames_.data();
     std::unordered_map<uint64_t, size_t> places_;
     std::vector<Part> parts_{1}; // the first is outside every region

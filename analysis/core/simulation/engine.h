@@ -23,14 +23,14 @@ struct Changes {
     uint32_t max_depth = 0; // tasks deeper than this run inside their creator; 0: no limit
     // Tasks with less work than this, all descendants included, run inside their creator, unless they depend on others.
     uint64_t min_ns = 0;
-    bool serial_below = false; // tasks above max_depth or below min_ns become plain calls of a serial function
+    bool serial_below = false; // tasks deeper than max_depth or shorter than min_ns become plain function calls
     bool untied = false; // all tasks become untied
     uint32_t untraced_task_ns = 0; // cost of recording, to subtract from each task's work
     uint32_t untraced_creation_ns = 0; // cost of recording, to subtract from the work of each task's creator
     uint32_t untraced_create_ns = 0; // cost of recording, to subtract from the creation of each task
     uint32_t least_create_ns = 0; // least time of a creation after the subtraction
-    // The same costs for tasks recorded in a team of one. A negative cost is added to the work: a simulated run that
-    // keeps the cost of recording has the higher cost of a larger team.
+    // The same costs for tasks recorded in a team of one. A negative cost is added to the work: recording costs more in
+    // a larger team, and the simulated run may keep this cost.
     int32_t serialised_task_ns = 0;
     int32_t serialised_creation_ns = 0;
     // Cost of creating such a task in a larger team. Unused if the machine has a cost of creation.

@@ -49,7 +49,7 @@ struct MemoryCounts {
     std::vector<Level> levels;
     std::vector<uint64_t> link_bytes; // by node of the memory or cache (row) and node of the thread (column)
     uint64_t waited_ns = 0; // part of memory_ns in which accesses wait for busy nodes
-    uint64_t memory_ns = 0; // total time of all blocks
+    uint64_t memory_ns = 0; // total time of all accesses
 };
 
 // A set-associative cache. Each set has the most recently used block first.

@@ -37,8 +37,8 @@ public:
     void fulfill(uint32_t thread, uint32_t task, uint64_t now, uint64_t delay); // the event of a detached task
     void begin_wait(uint32_t thread, OpKind kind, uint64_t now);
     void end_wait(uint32_t thread, OpKind kind, uint64_t now);
-    // The thread asks for a lock at `begin`, and gets it at `end`. number: of the lock; kNoLock: unknown. The release of
-    // an unknown lock is not recorded.
+    // Records that the thread asks for a lock at `begin` and gets it at `end`. number: of the lock; kNoLock: unknown.
+    // The release of an unknown lock is not recorded.
     static constexpr uint32_t kNoLock = ~0u;
     void wait_for_lock(uint32_t thread, uint32_t number, uint64_t begin, uint64_t end);
     void release_lock(uint32_t thread, uint32_t number, uint64_t now);

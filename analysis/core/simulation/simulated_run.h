@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One simulated run. Other threads do not notice the work and costs of a thread, so these only advance its clock. They
-// notice its steps: a step queues, takes or completes a task, or begins a wait. A thread takes a step when no other
-// thread has an earlier one. A task has about three steps, on any number of threads.
+// One simulated run. The work and the costs of a thread only advance its clock, because other threads do not notice
+// them. Other threads notice its steps: a step queues, takes or completes a task, or begins a wait. A thread takes a
+// step when no other thread has an earlier one. A task has about three steps, on any number of threads.
 //
 //   engine.cpp         the operations of a task
 //   engine_waits.cpp   waits, barriers and regions

@@ -106,7 +106,7 @@ struct ProgramRegion {
     std::vector<uint32_t> implicit; // implicit tasks, by thread
 };
 
-// An access that a kernel declared, in the order of the recorded run.
+// An access that a kernel declared. TaskProgram::accesses has the order of the recorded run.
 struct DataAccess {
     uint64_t address = 0, bytes = 0; // bytes > 0
     uint32_t thread = 0; // in the recorded run
@@ -151,13 +151,13 @@ struct TaskProgram {
     std::vector<uint64_t> lock_handoffs; // by lock: mean ns from a release to the acquisition by a waiting thread
     uint64_t n_out_of_order = 0; // events whose cause the trace lacks
     uint64_t n_serialised = 0; // tasks of a team of one, which ran at once and are simulated as deferred tasks
-    uint64_t n_unknown_dependences = 0; // tasks of a team of one in a trace of an older format, without depend clauses
+    uint64_t n_unknown_dependences = 0; // tasks of a team of one, if the format of the trace lacks depend clauses
     uint64_t n_dependent_alone = 0; // tasks with the flag kDependent
     uint64_t n_supposed_waits = 0; // tasks of a team of one that are assumed to wait for their children
     uint64_t blocked_ns = 0; // waits for locks without numbers and for earlier iterations, which the simulation repeats
     uint64_t called_ns = 0; // in MPI calls and target constructs
     uint64_t off_cpu_ns = 0; // blocked time, part of the work
-    uint64_t own_ns = 0; // work of implicit tasks outside of all constructs; other teams may divide or repeat it
+    uint64_t own_ns = 0; // work of implicit tasks outside of worksharing; other teams may divide or repeat it
     uint64_t sections_ns = 0; // work in sections, which keep their recorded threads
     uint64_t detached_ns = 0; // sum of value() of all kDetached
     uint64_t preempted_ns = 0; // time off the processor because of preemption, left out of the work

@@ -64,7 +64,7 @@ struct Terms {
         if (!(task.flags & ProgramTask::kSerialised)) return static_cast<int32_t>(changes.untraced_task_ns);
         return is_as_recorded(task) ? 0 : changes.serialised_task_ns;
     }
-    // Returns the cost of recording to subtract from the work of its creator.
+    // Returns the cost of recording to subtract from the work of the task's creator.
     int32_t traced_creation_ns(const ProgramTask &task) const {
         if (!(task.flags & ProgramTask::kSerialised)) return static_cast<int32_t>(changes.untraced_creation_ns);
         return is_as_recorded(task) ? 0 : changes.serialised_creation_ns;

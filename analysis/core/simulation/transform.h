@@ -35,9 +35,9 @@ TaskProgram spread(const TaskProgram &program, uint16_t construct, uint32_t leas
 TaskProgram join_phases(const TaskProgram &program, uint16_t construct);
 
 // Replaces the taskwaits in tasks of `construct`, except the last, with the dependences that the declared data of
-// kernels require. A task depends on tasks of earlier phases that wrote data that it touches, or touched data that it
-// writes. A taskwait remains if, in the phase before or after it, the waiting task touches data itself or creates tasks
-// without declared data.
+// kernels require. A task depends on a task of an earlier phase if both touch the same data and one of them writes it.
+// A taskwait remains if, in the phase before or after it, the waiting task touches data itself or creates tasks without
+// declared data.
 TaskProgram depend_on_data(const TaskProgram &program, uint16_t construct);
 
 // Makes the deferred tasks of `construct` untied.
@@ -53,7 +53,7 @@ TaskProgram prioritise(const TaskProgram &program, uint16_t construct);
 TaskProgram reverse_priorities(const TaskProgram &program, uint16_t construct);
 
 // Gives all threads an equal share of the work in each instance of the worksharing loop. The result bounds the gain
-// from another schedule. Instances in which threads do anything but work do not change.
+// from another schedule. Does not change instances in which threads do more than work.
 TaskProgram balance_loop(const TaskProgram &program, uint16_t construct);
 
 // Turns the loop into a taskloop: the first thread creates n_tasks tasks of equal work and waits for them.
@@ -65,8 +65,8 @@ TaskProgram enlarge_chunks(const TaskProgram &program, uint16_t construct, uint3
 // Divides the loops between the threads of a team of n_threads. Adds implicit tasks if this team is larger than the
 // recorded team. In a static loop, each thread takes one block of consecutive iterations or, with a chunk size, an
 // equal share of the work. In a dynamic or guided loop, the first free thread takes the next chunk. The iterations or
-// chunks that one thread executed in the recording are assumed to be equally long. Instances that do anything but work
-// do not change. A team that was smaller than the largest recorded one does not grow.
+// chunks that one thread executed in the recording are assumed to be equally long. Does not change instances in which
+// threads do more than work. A team that was smaller than the largest recorded one does not grow.
 TaskProgram share_loops(const TaskProgram &program, uint32_t n_threads);
 
 // Places the outermost deferred tasks of `construct`, with their descendants: of n such tasks, the first n / n_domains
@@ -80,7 +80,7 @@ struct Shape {
     uint64_t n_untied = 0; // part of n_tasks
     uint64_t create_ns = 0; // recorded time of the creations of deferred tasks
     uint64_t n_priorities = 0; // different priorities of its deferred tasks
-    uint64_t n_iterations = 0; // iterations of the taskloops that created them
+    uint64_t n_iterations = 0; // iterations of the taskloops that created its tasks
     uint64_t most_in_a_row = 0; // tasks that one task creates with only work in between
     uint64_t most_phases = 0; // phases of creations in one task; each ends with a taskwait or taskgroup
     uint16_t wait = 0; // construct of the last of these waits; 0: unknown

@@ -193,7 +193,7 @@ LoopCounts count_loops(const TaskProgram &program) {
 }
 
 TaskProgram share_loops(const TaskProgram &program, uint32_t n_threads) {
-    // The work of a thread in a shared instance, by the place of the kLoopBegin of the recorded thread.
+    // The work of a thread in a shared instance, by the place of the recorded thread's kLoopBegin.
     struct Share {
         std::shared_ptr<const std::vector<uint64_t>> works;
         uint32_t thread;
@@ -259,7 +259,7 @@ TaskProgram balance_loop(const TaskProgram &program, uint16_t construct) {
 }
 
 TaskProgram loop_to_tasks(const TaskProgram &program, uint16_t construct, uint32_t n_tasks) {
-    std::vector<Operation> works; // works of the added tasks
+    std::vector<Operation> works; // work of each added task
     std::vector<uint32_t> creators;
     TaskProgram made = with_loop(program, construct, [&](const Instance &instance, size_t i) {
         Operations inside;

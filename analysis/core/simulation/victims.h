@@ -44,7 +44,7 @@ private:
     const ReadyTasks &ready_;
     const uint32_t n_domains_;
     Random &random_;
-    // By number of queues that hold tasks: -1 / logarithm of the chance to choose another queue; 0 for none or all.
+    // By number of queues with tasks: -1 / logarithm of the chance to choose a queue without tasks; 0 for none or all.
     std::vector<double> per_log_miss_;
 };
 
