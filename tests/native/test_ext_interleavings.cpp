@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs all interleavings of the smallest cases, and the interleavings of larger cases that have few preemptions. The
-// deque neither loses nor duplicates tasks, a barrier ends only after the last task, and each task runs once, after its
-// predecessors.
+// Runs all interleavings of the smallest cases; of larger cases, only those with few preemptions. The deque neither
+// loses nor duplicates tasks, a barrier ends only after the last task, and each task runs once, after its predecessors.
 #include <array>
 #include <atomic>
 #include <gtest/gtest.h>

@@ -575,7 +575,7 @@ TEST_F(Recording, an_untimed_creation_has_the_time_of_the_timed_one_before) {
 }
 
 // Each creation in a taskloop has a time of its own, unless the creator's construct is coarse. In a coarse construct, a
-// reader takes the wrapper's begin from its create_span. The tool must use the same time as the task's ready time.
+// reader takes the wrapper's begin from its create_span. The tool must use the same begin for the task's ready time.
 TEST_F(Recording, a_wrapped_creation_has_its_own_time_or_the_wrappers) {
     begin("trace");
     ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);

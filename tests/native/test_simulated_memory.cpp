@@ -13,9 +13,9 @@ namespace {
 
 constexpr uint64_t kBlock = 1024;
 
-// Returns two threads, each with a first-level cache of 16 blocks. They share a second-level cache of 64 blocks and a
-// node; if `apart`, each has its own. A block takes 1 ns from the first level, 10 from the second level, 50 from
-// another thread's cache, 100 from memory, and 200 from the other node's memory.
+// Returns the memory of two threads. Each has a first-level cache of 16 blocks. They share a second-level cache of 64
+// blocks and a node; if `apart`, each has its own. A block takes 1 ns from the first level, 10 from the second level,
+// 50 from another thread's cache, 100 from memory, and 200 from the other node's memory.
 MemorySystem two_threads(bool apart) {
     MemorySystem system;
     const std::vector<uint32_t> shared = apart ? std::vector<uint32_t>{0, 1} : std::vector<uint32_t>{0, 0};

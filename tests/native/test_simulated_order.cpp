@@ -148,10 +148,10 @@ TEST(SimulatedOrder, TheCostOfRecordingRegionsIsRemovedFromTheirWork) {
     unequal_region(build, {{100, 300, 100}, {300, 100, 300}});
     const TaskProgram &program = build.finish();
     EXPECT_EQ(without_region_recording(program, 0, 0).work_ns(), 1200u);
-    // Each thread's work before its three barriers, and at its begin.
+    // Each of two threads loses 10 ns before each of three barriers, and 7 ns at its begin.
     EXPECT_EQ(without_region_recording(program, 10, 7).work_ns(), 1200u - 2 * (3 * 10 + 7));
     EXPECT_EQ(time_of(without_region_recording(program, 10, 0), 2), 900u - 3 * 10);
-    // More than one interval has is removed from the next ones.
+    // If the work before a barrier is too short, the rest is removed from later work.
     EXPECT_EQ(without_region_recording(program, 0, 150).work_ns(), 1200u - 2 * 150);
     EXPECT_EQ(without_region_recording(program, 1000, 0).work_ns(), 0u);
 }

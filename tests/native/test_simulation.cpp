@@ -409,7 +409,7 @@ TEST(Simulation, ACutOffDoesNotTurnTasksAtAFullQueueIntoPlainCalls) {
     EXPECT_EQ(run.create_ns, 7 * run.operations.inlined.n);
 }
 
-// Costs recorded in a team of one apply only to such a team. In other teams, its tasks cost as much as deferred tasks.
+// Costs recorded in a team of one apply only to such a team. In other teams, these tasks cost as much as deferred ones.
 TEST(Simulation, TasksOfATeamOfOneCostTheSameAsDeferredOnes) {
     Builder build;
     const uint32_t implicit = build.region(1)[0];
@@ -624,7 +624,7 @@ TEST(OtherPrograms, TasksThatDependOnEachOtherKeepTheirCreator) {
     EXPECT_EQ(spread(build.program, 1, 32, 4).tasks.size(), n + 4);
 }
 
-// Phases of two tasks, one per column. The longer task of a phase is in each column in turn.
+// Phases of two tasks, one per column. The longer task alternates between the columns.
 TEST(OtherPrograms, DependencesOnDataReplaceWaits) {
     Builder build;
     const uint32_t outer = build.create(build.region(1)[0]);

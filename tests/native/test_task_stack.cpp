@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the stack of tasks of a thread. Untied tasks continue on other threads, and tasks that left the stack return.
-// The tool must find a task on the stack as a walk down the stack does, at a cost that does not depend on the depth.
+// The tool must find the frame that a walk down the stack finds, at a cost that does not depend on the depth.
 #include <gtest/gtest.h>
 
 #include <map>
