@@ -971,7 +971,7 @@ class Pyramid:
         `rows`: the threads of each row, whose times are summed. The dimension determines the columns. State: one for each state. Off-CPU: for each state, preempted and blocked time. Any other dimension: the work of each key, other work, and the states other than work. Raises LogError.
         """
     def read_intervals(self, threads: Sequence[int], begin_ns: int, end_ns: int, limit: int) -> WindowIntervals | None: """Returns the intervals of these threads in [begin_ns, end_ns), or None if there are more than `limit`."""
-    def read_moment(self, threads: Sequence[int], at_ns: int, most_records: int) -> WindowIntervals: """Returns each thread's whole interval at a moment. Reads at most `most_records` records per thread to find the end of its wait."""
+    def read_moment(self, threads: Sequence[int], at_ns: int, most_records: int) -> WindowIntervals: """Returns each thread's whole interval at a moment, and the end of its wait. Reads at most `most_records` records per thread."""
     def read_links(self, task: int, thread: int, at_ns: int, most_records: int) -> TaskLinks: """Returns a task that runs on `thread` at this moment, its predecessors and its successors."""
     def read_dependences(self, limit: int) -> list[tuple[int, int]] | None: """Returns the (predecessor, successor) of each dependence, or None if there are more than `limit`."""
 

@@ -287,8 +287,8 @@ uint64_t IntervalWatcher::created_at(uint64_t task) const {
 }
 
 void IntervalWatcher::state_interval(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
-    // Cuts off the overlap with earlier intervals. In an intact log, the overlap is tens of ns. In a damaged log, each
-    // interval may overlap most of the run; filling its bins would take time and memory in bins times events.
+    // Cuts off the overlap with earlier intervals. In an intact log, it is tens of ns. In a damaged log, it may be most
+    // of the run. To fill its bins would take time and memory proportional to bins times events.
     const uint64_t from = std::max(begin, walk.data.shown_until), begin_ns = ns(from), end_ns = ns(end);
     if (end_ns <= begin_ns) return;
     walk.data.shown_until = end;

@@ -247,8 +247,8 @@ public:
     Problem read_intervals(const std::vector<uint32_t> &threads, uint64_t begin_ns, uint64_t end_ns, size_t limit,
                            WindowIntervals &rows);
     // The next three functions are in pyramid_tasks.cpp.
-    // Reads the whole interval of each thread at `at_ns`. Reads at most `most_records` records of a thread to find the
-    // end of the interval's wait.
+    // Reads the whole interval of each thread at `at_ns`, and the end of its wait. Reads at most `most_records` records
+    // of each thread.
     Problem read_moment(const std::vector<uint32_t> &threads, uint64_t at_ns, uint64_t most_records,
                         WindowIntervals &rows);
     // Finds a task that runs on `thread` at `at_ns`, its predecessors and its successors. Each search reads at most

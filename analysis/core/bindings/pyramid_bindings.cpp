@@ -144,8 +144,8 @@ void bind_pyramid(nb::module_ &m) {
              nb::arg("limit"),
              "Returns the intervals of these threads in [begin_ns, end_ns), or None if there are more than `limit`.")
         .def("read_moment", &read_moment, nb::arg("threads"), nb::arg("at_ns"), nb::arg("most_records"),
-             "Returns each thread's whole interval at a moment. Reads at most `most_records` records per thread to "
-             "find the end of its wait.")
+             "Returns each thread's whole interval at a moment, and the end of its wait. Reads at most `most_records` "
+             "records per thread.")
         .def("read_links", &read_links, nb::arg("task"), nb::arg("thread"), nb::arg("at_ns"), nb::arg("most_records"),
              "Returns a task that runs on `thread` at this moment, its predecessors and its successors.")
         .def("read_dependences", &read_dependences, nb::arg("limit"),

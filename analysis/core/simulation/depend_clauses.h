@@ -54,7 +54,7 @@ private:
     static bool can_join(const Users &users, uint32_t type) {
         return users.type == type && (type == kIn || type == kInOutSet);
     }
-    // Adds `omp_all_memory`: the task waits for all siblings with clauses, and later siblings wait for the task.
+    // Adds `omp_all_memory`: the task waits for all earlier siblings with clauses, and later ones wait for the task.
     template <typename Found>
     void add_for_all(uint32_t task, Found found) {
         if (last_for_all_ && last_for_all_ != task) found(last_for_all_);

@@ -7,7 +7,7 @@
 //
 //   time of a kernel  =  recorded time  -  modelled time of its data on the recording machine  +  modelled time here
 //
-// If the modelled time on the recording machine exceeds the kernel's recorded time, the model uses the recorded time.
+// If the modelled time on the recording machine exceeds the recorded time, both modelled times are scaled down equally.
 #pragma once
 
 #include <cstdint>

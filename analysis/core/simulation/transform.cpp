@@ -48,7 +48,7 @@ std::unordered_set<uint32_t> dependent_tasks(const TaskProgram &program) {
     return tasks;
 }
 
-// Returns the work of a deferred task that does nothing else and has no dependences; 0 for other tasks.
+// Returns the work of a deferred task that only works and has no dependences; 0 for other tasks.
 uint64_t divisible_ns(const TaskProgram &program, const std::unordered_set<uint32_t> &dependent, uint32_t task) {
     const ProgramTask &one = program.tasks[task];
     if (one.flags & (ProgramTask::kInline | ProgramTask::kImplicit) || dependent.contains(task)) return 0;

@@ -56,7 +56,7 @@ struct WaitShape {
 };
 std::map<uint16_t, WaitShape> waits_of(const TaskProgram &program);
 
-// The dependences of tasks of one construct on tasks of another one.
+// The dependences of tasks of one construct on tasks of the same or another construct.
 struct DependenceShape {
     uint64_t n = 0;
     uint64_t depth = 0; // in at least 90% of them, the n-th task depends on task n - depth; 0: no such number
