@@ -103,8 +103,8 @@ public:
         return task.untied || untied_ || tasks_.is_descendant(task, thread.current);
     }
     bool is_bound(const LiveTask &task) const { return !task.untied && !untied_; }
-    // Returns the number of tasks, queues or threads that a search among n examines. In a program without dependences,
-    // a queue holds only descendants of its owner's task, so the tasks near its ends show whether a thread may run any.
+    // Returns how many of n tasks, queues or threads a search examines. In a program without dependences, a queue holds
+    // only descendants of its owner's task, so the tasks near its ends show whether a thread may run any of them.
     uint32_t search_limit(uint32_t n) const { return no_dependences_ ? std::min(n, kSearchLimit) : n; }
     // Returns the index, in the queue, of a task that the thread may run; kNoQueue: none.
     uint32_t find_allowed(const Thread &thread, uint32_t number, bool newest) const {
