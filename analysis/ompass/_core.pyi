@@ -898,7 +898,7 @@ def simulate(program: TaskProgram, *, policy: str, threads: int, domains: Sequen
     """
 
 class Slices(Columns):
-    """Slices of time by thread, each thread's in order of their ends."""
+    """Slices of time, by thread and in order of their ends."""
     def __init__(self, *, begin_ns: NDArray[numpy.int64], end_ns: NDArray[numpy.int64], thread: NDArray[numpy.uint32], kind: NDArray[numpy.uint8], construct: NDArray[numpy.int32], task: NDArray[numpy.uint64], depth: NDArray[numpy.uint16], flags: NDArray[numpy.uint8]) -> None: ...
     begin_ns: Final[NDArray[numpy.int64]]  # since the start of the run, cut to the window
     end_ns: Final[NDArray[numpy.int64]]  # since the start of the run, cut to the window

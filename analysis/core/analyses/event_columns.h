@@ -33,8 +33,8 @@ struct EventFilter {
 Problem read_event_columns(const RunFiles &run, const EventFilter &filter, EventColumns &columns);
 
 // Counts the events of `threads` (empty: all) in `n_parts` (at least 1) parts of end_ns / n_parts + 1 nanoseconds. The
-// last part includes all later events. Counts each begin and end of an undeferred task. A window has at most as many
-// slices as events, so the counts bound the size of exports. Callable from any thread.
+// last part includes all later events. Counts each begin and end of an undeferred task. A window has at most about as
+// many slices as events, so the counts bound the size of exports. Callable from any thread.
 Problem count_events(const RunFiles &run, const std::vector<uint32_t> &threads, uint64_t end_ns, size_t n_parts,
                      std::vector<uint64_t> &counts);
 

@@ -19,8 +19,8 @@ namespace {
       row.construct)                                                                                                   \
     X(Column<uint32_t>, home,                                                                                          \
       "domain in which the task was placed, or else the thread that created it; NO_HOME: neither", row.home)           \
-    X(Column<uint32_t>, depth,                                                                                         \
-      "number of explicit tasks above the innermost implicit task on the thread's stack", row.depth)                   \
+    X(Column<uint32_t>, depth, "number of explicit tasks above the innermost implicit task on the thread's stack",     \
+      row.depth)                                                                                                       \
     X(Column<uint64_t>, task, "id of the task; 0: no deferred task", row.task)                                         \
     X(Column<int64_t>, begin_ns, "begin, since the start of the run, cut to the window", row.begin_ns)                 \
     X(Column<int64_t>, end_ns, "end, since the start of the run, cut to the window", row.end_ns)                       \

@@ -35,7 +35,7 @@ Column<uint64_t> events_over_time(const std::string &directory, const std::vecto
 } // namespace
 
 void bind_timeline(nb::module_ &m) {
-    bind_row<PythonSlices, Columns>(m, "Slices", "Slices of time by thread, each thread's in order of their ends.");
+    bind_row<PythonSlices, Columns>(m, "Slices", "Slices of time, by thread and in order of their ends.");
     m.def("slices_of_run", &slices_of_run, nb::arg("directory"), nb::arg("threads"), nb::arg("start_ns") = 0,
           nb::arg("end_ns") = -1, nb::arg("limit") = ~uint64_t{0},
           "Returns the slices of `threads` (empty: all) in [start_ns, end_ns) (-1: to the end).\n\n"

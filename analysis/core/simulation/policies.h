@@ -21,7 +21,7 @@ enum class Queues : uint8_t {
 enum class Waiting : uint8_t {
     kNests, // keeps the task on its stack and runs others on top: descendants (libomp, tied tasks), or any (TBB)
     kAside, // leaves the task, runs any other, and continues it when the wait is over (policy "strict")
-    kAnywhere, // leaves the task; the thread that ends the wait continues it (Cilk, MassiveThreads, Qthreads)
+    kAnywhere, // leaves the task; the thread that ends the wait queues it again (Cilk, MassiveThreads, Qthreads)
 };
 
 using omp_ext::StealPolicy;
