@@ -119,7 +119,7 @@ def test_looking_often_does_not_make_equal_programs_worse() -> None:
         wrong += any(
             judge(before[:n], after[:n], 0.0, len(planned), True).verdict == "worse" for n in planned
         )
-    assert wrong <= 2, "at most 0.1% of 200 should be wrong"
+    assert wrong <= 2, "0.1% of 200 is 0.2"
 
 
 def test_too_much_noise_leaves_the_verdict_open_and_names_the_rounds_needed() -> None:

@@ -49,6 +49,7 @@ def answers() -> Answers:
         rules={(0, 0x20): {".cfa": ("$rsp", "8", "+"), ".ra": (".cfa", "-8", "+", "^")}, (0, 0x21): None},
         behaviours={(0, 0x20): "memory", (0, 0x28): "atomic"},
         updates={(0, 0x28): 0x24},
+        task_bytes={(0, 0x10): 48},
         blocking={(0, 0x30): (BlockingCall(0x50, "usleep", "sleep"), BlockingCall(0x60, "read", "io"))},
         lines={"/src/fib.c": {3: "a", 4: "b\udcff", 9: "c"}},
     )
@@ -112,7 +113,7 @@ def test_a_module_that_moved_keeps_its_names(tmp_path: Path) -> None:
 def test_a_file_of_an_earlier_version_lacks_only_newer_names(tmp_path: Path) -> None:
     changed(tmp_path, lambda content: [content.pop(name) for name in ("task_bytes", "updates", "blocking")])
     expected = answers()
-    expected.updates, expected.blocking = {}, {}
+    expected.task_bytes, expected.updates, expected.blocking = {}, {}, {}
     assert read_names(tmp_path, MODULES) == expected
 
 

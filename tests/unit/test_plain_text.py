@@ -115,7 +115,7 @@ def test_pages_and_pictures_are_well_formed(tmp_path: Path) -> None:
     content = content_of(NASTY)
     page = html_report([RunPart(content)])
     assert harmless(page.partition("<script>")[0].replace("\t", ""))
-    assert SHOWN.replace("[", "[") in page
+    assert SHOWN in page
     ElementTree.fromstring(svg_report([run_report(content)]))
     figure = RUN_FIGURES["constructs"].make([content])
     assert figure is not None

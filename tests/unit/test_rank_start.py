@@ -183,6 +183,8 @@ def test_a_link_in_place_of_the_plan_is_not_followed(monkeypatch: pytest.MonkeyP
         ({"SLURM_PROCID": "0", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "1"}, ("", "", "")),  # shell
         ({"PMI_RANK": "2", "MPI_LOCALRANKID": "0", "PMI_SIZE": "4", "SLURM_PROCID": "0"}, ("2", "0", "4")),
         ({"OMPI_COMM_WORLD_RANK": "x", "PMIX_RANK": "1"}, ("1", "", "")),
+        ({"PMIX_RANK": "3", "SLURM_PROCID": "3", "SLURM_LOCALID": "1"}, ("3", "1", "")),  # srun --mpi=pmix
+        ({"PMIX_RANK": "3", "SLURM_PROCID": "0", "SLURM_LOCALID": "0"}, ("3", "", "")),  # in a batch script
     ],
 )
 def test_ranks_come_from_the_variables_of_the_launcher(

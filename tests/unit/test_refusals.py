@@ -55,7 +55,7 @@ def test_a_prediction_is_refused_if_too_much_of_it_is_in_doubt(
     assert refused(**little) is None
     doubt = refused(**much)
     assert doubt is not None and word in doubt.reason and "record" in doubt.cure
-    assert refused(threads=1, **much) is None, "the recorded number of threads is always predicted"
+    assert refused(threads=1, **much) is None, "the recorded number of threads needs none of these facts"
 
 
 def test_a_time_of_few_ticks_in_the_kernel_is_no_reason() -> None:

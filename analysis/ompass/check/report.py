@@ -13,7 +13,7 @@ from typing import Any, Final
 from ompass import __version__
 from ompass.check.content import CheckContent, Figure, signed
 from ompass.comparison.report import counts_table
-from ompass.reports.model import Advice, Column, Kind, Report, Section, Table, data, sentence
+from ompass.reports.model import Advice, Column, Kind, Report, Section, Table, data
 from ompass.units import plural
 
 SCHEMA_VERSION: Final = 1
@@ -120,8 +120,3 @@ def _between(figure: Figure) -> str | None:
 def _parallelism(content: CheckContent) -> dict[str, Any] | None:
     found = content.evidence.parallelism
     return {"before": found[0], "after": found[1]} if found else None
-
-
-def summary(content: CheckContent) -> str:
-    """Returns the verdict as one sentence."""
-    return f"{TITLES[content.verdict.kind]}: {sentence(content.verdict.because)}"

@@ -309,7 +309,8 @@ def check_form(
 ) -> None:
     """Raises UsageError if --json, --csv, --format and -o contradict each other.
 
-    `others` names the options that the error for -o suggests.
+    `others` names the options that the error for -o suggests. `form` is the value of --format, if the command
+    has it.
     """
     given = [
         name for name, is_given in (("--json", as_json), ("--csv", as_csv), ("--format", form)) if is_given

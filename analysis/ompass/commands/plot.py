@@ -12,12 +12,12 @@ import typer
 from ompass.commands.options import (
     Colour,
     ColourOption,
-    RunsArgument,
     ScopeName,
     WindowOption,
     choice_option,
     file_option,
     parse_window,
+    runs_argument,
 )
 from ompass.commands.streams import say, waiting
 from ompass.errors import NothingToShowError, UsageError
@@ -92,7 +92,7 @@ def plot(
     which: Annotated[
         FigureName, typer.Argument(metavar="FIGURE", help="The name of the figure; the list is below.")
     ],
-    directories: RunsArgument,
+    directories: Annotated[list[Path], runs_argument("Run directories or packed runs, or one sweep.")],
     output: Annotated[
         Path | None,
         file_option("--output", "-o", help="Output file: .svg, .pdf, .png or .json (default: FIGURE.svg)."),
@@ -107,7 +107,7 @@ def plot(
     colour: ColourOption = Colour.CONSTRUCT,
     program: Annotated[bool, typer.Option("--program", hidden=True)] = False,
 ) -> None:
-    """Draw one figure of one or more runs for a paper, with the data of the report."""
+    """Draw one figure of one or more runs, or of a sweep, for a paper, with the data of the report."""
     name = str(which.value)
     if program:
         scope = ScopeName.PROGRAM

@@ -145,7 +145,7 @@ def report(
 
     --full shows all tables. For the ranks of an MPI job, also shows how evenly the work is distributed.
     """
-    check_form(as_json, as_csv, output, "--html FILE", form)
+    check_form(as_json, as_csv, output, "--format FORM or --html FILE", form)
     check_sources(sources, html)
     start_ns, end_ns = parse_window(window)
     if window and html is None and source is not Source.EVENTS:

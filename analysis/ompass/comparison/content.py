@@ -148,7 +148,7 @@ def compare_sides(before: Side, after: Side, scope: Scope, least: float | None =
     if not pairs:
         raise ValueError("the sides share no number of threads")
     compared = tuple(_compared(before, after, n, m, least) for n, m in pairs)
-    notes = tuple(_notes(before, after, compared))
+    notes = tuple(_notes(before, after, compared, least))
     return ComparisonContent(before.name, after.name, scope, compared, notes, (before.lines, after.lines))
 
 
@@ -264,7 +264,7 @@ _PER_FIGURE: Final = (
 )
 
 
-def _notes(before: Side, after: Side, compared: Sequence[Compared]) -> list[str]:
+def _notes(before: Side, after: Side, compared: Sequence[Compared], least: float | None) -> list[str]:
     notes = []
     single = [one for one in compared if min(one.n_before, one.n_after) < 2]
     repeated = [one for one in compared if one not in single]
@@ -287,10 +287,11 @@ def _notes(before: Side, after: Side, compared: Sequence[Compared]) -> list[str]
         notes.append(f"numbers of threads on one side only: {', '.join(map(str, only))}.")
     in_series = [one for one in repeated if not one.alternating]
     if in_series:
+        reason = ": 2%, or twice the typical distance between two runs of a side" if least is None else ""
         notes.append(
             "the sides did not run alternately, so a machine that became slower looks like a change. "
-            f"The least difference that counts is {minimum_text(in_series[0].time)}: 2%, or twice the "
-            "typical distance between two runs of a side. `ompass check` alternates."
+            f"The least difference that counts is {minimum_text(in_series[0].time)}{reason}. "
+            "`ompass check` alternates."
         )
     elif repeated:
         notes.append(

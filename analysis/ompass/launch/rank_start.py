@@ -51,7 +51,8 @@ _POLL_S = 0.01
 def rank_variables(environ: Mapping[str, str]) -> tuple[str, str, str]:
     """Returns the rank, the rank on this host and the number of ranks; each is empty if it is not known.
 
-    Slurm also sets SLURM_PROCID in batch scripts and interactive shells; these are not ranks.
+    Slurm also sets SLURM_PROCID in batch scripts and interactive shells; these are not ranks. If the launcher
+    gives no rank on this host, as PMIx does, another one that names the same rank may do so.
     """
     for names in RANKS:
         values = [environ.get(name, "") for name in names]
@@ -59,8 +60,16 @@ def rank_variables(environ: Mapping[str, str]) -> tuple[str, str, str]:
             rank, local, size = (value if value.isdigit() else "" for value in values)
             if names == _OF_SLURM and int(size or 1) == 1:
                 continue
-            return rank, local, size
+            return rank, local or _local_of(environ, rank), size
     return "", "", ""
+
+
+def _local_of(environ: Mapping[str, str], rank: str) -> str:
+    for of_job, on_host, _ in RANKS:
+        local = environ.get(on_host, "")
+        if local.isdigit() and environ.get(of_job) == rank:
+            return local
+    return ""
 
 
 def start_rank(arguments: Sequence[str]) -> None:

@@ -206,7 +206,8 @@ class ModuleFile:
 def creates_tasks_by_libgomp(path: str) -> bool:
     """True if the file calls gcc's functions that create tasks."""
     try:
-        return bool(imported_symbols(Path(path), ("GOMP_task",)))
+        names = imported_symbols(Path(path), ("GOMP_task",))
+        return any(name == "GOMP_task" or name.startswith("GOMP_taskloop") for name, _ in names)
     except NotElfError:
         return False
 
