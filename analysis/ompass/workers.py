@@ -52,7 +52,7 @@ class Workers:
         return _map_in_processes(n_processes, work, paths)
 
     def processors_each(self, paths: Sequence[Path]) -> int:
-        """Returns the number of processors for each run while map() analyses them; 0: all of its worker."""
+        """Returns the number of processors that analyse each run in map(); 0: all of the run's worker."""
         if self.dask:
             return self.processes and max(1, self.processes // len(paths))
         return max(1, self._n_processors // self._n_processes(paths))

@@ -13,9 +13,9 @@ enum class QueueKind { kStealing, kSharedLifo };
 
 // The tasks that a thread may run while its task waits (OMP_EXT_TIED).
 enum class Waits {
-    kUsual, // descendants; in strict mode all tasks of the domain, because the waiting task is suspended
+    kUsual, // descendants; in strict mode all tasks of the domain, because the thread can suspend its task
     kConstrained, // descendants; if the program would hang, a task runs outside its domain
-    kRelaxed, // all tasks that it finds, because every team suspends waiting tasks, also without strict mode
+    kRelaxed, // all tasks that it finds, because teams suspend waiting tasks in every mode
 };
 
 struct Options {

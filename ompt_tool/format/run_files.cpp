@@ -173,8 +173,8 @@ private:
     uint64_t next_ = 0;
 };
 
-// Reads the definitions of an extent. `n_refused`: number of missing extents before it; makes nameless definitions in
-// place of the missing ones.
+// Reads the definitions of an extent. Makes nameless definitions in place of those that were in the `n_refused` missing
+// extents before it.
 Problem read_definitions(RunFiles &run, std::span<const char> contents, uint64_t offset, uint64_t n_refused) {
     const std::string &path = run.process_file.path();
     const uint64_t n_lost = n_refused * (format::kDefinitionExtentBytes / sizeof(format::DefinitionRecord));
@@ -290,7 +290,7 @@ bool has_grown(const MappedFile &file) {
     return stat(file.path().c_str(), &now) == 0 && static_cast<uint64_t>(now.st_size) > file.bytes().size();
 }
 
-// Returns a problem unless each slot is unused or has the id of its place.
+// Returns a problem if a used slot does not have the id of its place.
 Problem check_slots(const std::string &path, size_t slot_bytes, const ExtentHeader &extent,
                     std::span<const char> contents, uint64_t offset) {
     for (size_t i = 0; i < format::kSlotsPerExtent && (i + 1) * slot_bytes <= contents.size(); i++) {
@@ -378,7 +378,7 @@ std::string log_name(uint32_t index) {
 // Drops logs with numbers far above the number of threads, so that tables that are indexed by the number stay small.
 // Threads get numbers in the order in which they begin, so these logs do not belong to this run.
 void drop_foreign_logs(RunFiles &run, std::vector<uint32_t> &indices) {
-    constexpr uint64_t kBegunMeanwhile = 1024; // threads whose log is missing or not counted when a program is killed
+    constexpr uint64_t kBegunMeanwhile = 1024; // most threads of a killed program that are uncounted or have no log
     const uint64_t limit = run.process->n_threads + indices.size() + kBegunMeanwhile;
     while (!indices.empty() && indices.back() >= limit) {
         run.losses.push_back(run.directory + "/" + log_name(indices.back()) +
@@ -487,7 +487,8 @@ void use_events_from(ThreadFile &thread, const KeptEvents &kept, size_t checkpoi
 uint64_t after_start(const RunFiles &run) { return run.process->start_ticks + RunClock(*run.process).ticks(1) + 1; }
 
 // Reads kept.log. Sets run.window_begin to the earliest time from which all threads have events, except threads
-// without a checkpoint. The events of each thread begin at its last checkpoint up to that time.
+// without a checkpoint. The events of each thread begin at its last checkpoint up to that time, or else, if the thread
+// has lost none, at its first event.
 Problem read_kept(RunFiles &run, std::vector<EventExtents> &events, bool with_words) {
     if (!keeps_last(run)) return {};
     if (Problem problem = run.kept_file.open(kept_log(run))) return problem;
@@ -543,7 +544,7 @@ void list_missing(RunFiles &run) {
         run.missing.push_back(run.directory + ": the tasks of threads without a log are counted when recording ends.");
 }
 
-// Lists the runtime's contradictions of its own earlier events, and OMPT's numbers that the tool did not know.
+// Lists the runtime's contradictions of its own earlier events, and the OMPT values that the tool did not know.
 void list_contradictions(RunFiles &run) {
     static const char *const texts[] = {
 #define OMPASS_TEXT(name, text) text,

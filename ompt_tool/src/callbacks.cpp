@@ -139,7 +139,7 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
     if (endpoint == ompt_scope_begin) {
         format::RegionInstance *instance = region_of(parallel);
         const EnteredRegion &region = *thread->region;
-        // Runtimes pass the data of an earlier region, or none: libomp in a league of one team, Intel's in a region of
+        // Some runtimes pass an earlier region's data, or none: libomp in a league of one team, Intel's in a region of
         // one thread inside a league of a gcc program.
         const bool is_unnamed = flags & ompt_task_initial ? region.is_league : !instance && team_size == 1;
         if (is_unnamed && region.primary && !region.implicit) instance = region.instance;
@@ -153,7 +153,7 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
     TaskState *task = task_of(data);
     if (runtime_data::is_unknown_task(data)) return note_contradiction(Contradiction::kUnknownData);
     if (!task) return;
-    // If a task calls exit(), libomp reports the end of an initial task with the data of that explicit task.
+    // If an explicit task calls exit(), libomp reports the end of the initial task with the explicit task's data.
     if (flags & ompt_task_initial && is_alive(*task) && !(task->flags & kImplicit)) return;
     if (!(task->flags & kImplicit) || !is_alive(*task) || is_elsewhere(*thread, *task))
         return note_contradiction(Contradiction::kWrongImplicit);
@@ -384,9 +384,9 @@ bool completes_current(ThreadState &thread, ompt_data_t *prior_data, const ompt_
     return true;
 }
 
-// Suspends the current task, `prior`, for a fresh task, for the task below it if `prior` is untied, or for a suspended
-// untied task. If libomp runs the rest of an untied task at once, it passes that task as both `prior` and `next`.
-// Returns false in any other case.
+// Handles switches to a fresh task, to the task below `prior` if `prior` is untied, and to a suspended untied task. If
+// libomp runs the rest of an untied task at once, it passes that task as both `prior` and `next`. Returns false for all
+// other switches.
 bool switches_simply(ThreadState &thread, const TaskState *prior, TaskState *next) {
     if (!prior || !next || next->flags & kInline || only_seems_to_switch(prior)) return false;
     if (runs(thread, prior) == (prior == next)) return false;
@@ -525,7 +525,7 @@ void on_masked(ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *encou
     if (endpoint == ompt_scope_end || is_both) end_loop(*thread, format::kWorkMasked);
 }
 
-// Counts chunks of loops. Ignores the other kinds, because runtimes report at most one of these per thread.
+// Counts chunks of loops. Ignores other kinds of dispatch, because runtimes report at most one of them per thread.
 void on_dispatch(ompt_data_t *, ompt_data_t *, ompt_dispatch_t kind, ompt_data_t instance) {
     ThreadState *thread = recorder::thread();
     if (thread && number(kind) - 1 >= ompt_dispatch_distribute_chunk)

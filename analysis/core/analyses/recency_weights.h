@@ -5,7 +5,8 @@
 // A tree of sums. Each level is an array. The children of a node share a cache line. The leaves are the weights:
 //   levels_[0][i] = sum of weights[i * kLeaves ...];  levels_[k + 1][i] = sum of levels_[k][i * kFanout ...]
 // A query sums only nodes before a slot, so a node needs its sum only when its last slot has been appended. Therefore
-// an append costs almost nothing, and nodes need no initial value. Queries read, and updates write, one node per level.
+// an append costs almost nothing, and nodes need no initial value. On each level, a query reads the children of one
+// node, and an update writes one of them.
 #pragma once
 
 #include <algorithm>

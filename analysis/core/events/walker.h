@@ -449,7 +449,7 @@ private:
         case Activity::kUnknown: context_.mark = end;
         }
     }
-    // Ends the interval that is open at the end of a complete log, at the end of its region or of the run.
+    // Ends the last interval of a complete log at the end of its region, or of the run if the region's end is unknown.
     void close_last_interval() {
         const uint64_t end_of_region = observer_.region(part().id).end;
         const uint64_t end = std::max(context_.mark, end_of_region ? end_of_region : observer_.end_of_run());

@@ -87,7 +87,7 @@ std::string check_program(const TaskProgram &program) {
         if (number && (!created[number] || task.creator >= number)) return "a task has no creator";
     }
     for (const Dependence &pair : program.dependences)
-        if (pair.before >= pair.after || pair.after >= n_tasks) return "tasks wait for each other in a cycle";
+        if (pair.before >= pair.after || pair.after >= n_tasks) return "a task depends on itself or on a later task";
     return {};
 }
 

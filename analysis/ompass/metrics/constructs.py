@@ -116,7 +116,7 @@ def granularity(totals: Sequence[ConstructTotals]) -> tuple[Bin, ...]:
 
 
 def trim_bins(histogram: Sequence[int]) -> tuple[Bin, ...]:
-    """Returns the used bins; bin k covers [2^k, 2^(k+1)) ns, bin 0 begins at 0."""
+    """Returns the bins from the first used to the last; bin k covers [2^k, 2^(k+1)) ns, bin 0 begins at 0."""
     used = [k for k, n in enumerate(histogram) if n]
     if not used:
         return ()

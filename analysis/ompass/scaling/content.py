@@ -103,7 +103,7 @@ class ScalingContent:
 
     @property
     def judged(self) -> NumberOfThreads | None:
-        """The figures for most threads, if possible with a CPU for each; None for sweeps on one thread."""
+        """Figures for the largest number of threads, up to n_cpus if possible; None if all are on one thread."""
         many = [c for c in self.columns if c.point.threads > 1]
         fitting = [c for c in many if self.n_cpus == 0 or c.point.threads <= self.n_cpus]
         chosen = fitting or many
@@ -320,7 +320,7 @@ class SweepRuns:
 def load_runs(
     directory: SweepDirectory, scope: Scope, threads: tuple[int, ...] = ()
 ) -> tuple[SweepRuns, ...]:
-    """Returns the finished rounds for each number of threads (empty: all measured ones), fewest first.
+    """Returns the finished rounds for each number in `threads` (if empty, each measured one), fewest first.
 
     Raises NothingToShowError if no round is finished, and UsageError for a sweep of an MPI job.
     """
@@ -332,7 +332,7 @@ def load_runs(
             f"see them with `ompass scale -o {directory.path}`",
         )
     there = {job.threads for job in done if job.kind == RECORDED and job.value in (0, job.threads)}
-    # Every sweep measures one thread, but reports it only if it was requested.
+    # Every sweep measures one thread, even if `threads` leaves it out.
     wanted = tuple(sorted(set(threads) & there)) if threads else tuple(sorted(there))
     opened: dict[Job, tuple[Run, Measured]] = {}
 

@@ -171,8 +171,8 @@ OMP_EXT_HOOK(void, GOMP_task_reduction_remap, (size_t n, size_t n_originals, voi
     real_GOMP_task_reduction_remap()(n, n_originals, addresses);
 }
 
-// TaskReductions of a region or a worksharing construct open a taskgroup. Some runtimes open it by a call that reaches us,
-// others do not.
+// Task reductions of a region or a worksharing construct open a taskgroup. Some runtimes open it by a call that reaches
+// us, others do not.
 OMP_EXT_HOOK(void *, __kmpc_task_reduction_modifier_init,
              (void *location, int32_t thread, int32_t is_worksharing, int32_t n, void *reductions),
              (location, thread, is_worksharing, n, reductions)) {

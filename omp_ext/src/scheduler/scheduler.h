@@ -7,7 +7,7 @@
 // OpenMP's task scheduling constraint holds: a thread that waits in a task starts only descendants of that task, unless
 // it waits in a barrier or suspends the task. So the tasks on a stack are a chain of descendants, and the items of the
 // deque from `mark` on are descendants of the current task. A queued task is in an inbox, or in the deque of a thread
-// that can return to the task. The parent's thread can take the task out of any inbox, unless the parent may be
+// that can take it later. The parent's thread can take the task out of any inbox, unless the parent may be
 // suspended. So waiting threads cannot deadlock: the thread in the deepest waiting task can run all descendants of that
 // task, wherever they are.
 //
@@ -24,8 +24,8 @@ namespace omp_ext {
 
 // Takes over a child that the current task created. May run it before returning.
 void hold(Worker &worker, Task &task);
-// Take over a child with dependences. must_enter() is false if all predecessors are complete, and the child will be
-// complete before its parent can create a successor. hold_independent() then runs the child at once. Otherwise
+// Take over a child with dependences. must_enter() is false if its predecessors are already complete and the child will
+// also be complete before its parent can create a successor. hold_independent() then runs the child at once. Otherwise
 // hold_dependent() queues it when its predecessors are complete.
 bool must_enter(Worker &worker, const Task &task);
 void hold_independent(Worker &worker, Task &task);
@@ -137,7 +137,7 @@ struct Awaited {
 protected:
     ~Awaited() = default;
 };
-// Waits, and runs no task on top of the waiting one, which may hold a lock that such a task needs.
+// Waits. Runs no task on top of the waiting task, because the waiting task may hold a lock that the other task needs.
 void wait_suspended(Worker &worker, Awaited &awaited);
 
 // Lets the current task give way to one other task, if there is one.
@@ -147,8 +147,8 @@ void yield(Worker &worker);
 // `former` is the thread that began the task: it owns the frames below.
 void move_back_to(Worker &former);
 
-// Ends a task after its body, before the runtime completes it: releases its successors and counts a remote task for its
-// parent. A tied task on top of its parent, without event and dependences, needs no call: run() counts it.
+// Ends a task after its body, before the runtime completes it: releases its successors, and counts a kRemote task for
+// its parent. A tied task on top of its parent, without event and dependences, needs no call: run() counts it.
 void end_body(Worker &worker, Task &task);
 // Fulfils the event of a detachable task, here and in the runtime. `worker`: null for a thread outside of teams.
 void fulfill(Worker *worker, Team &team, Task &task, void *event);

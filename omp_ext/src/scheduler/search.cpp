@@ -186,7 +186,7 @@ bool wants_processor(clockid_t processor_clock) {
 
 bool Watch::sees_standstill(int64_t at_ns) {
     constexpr int64_t kApartNs = 1'000'000'000; // on a busy machine a thread may wait long for its processor
-    constexpr int64_t kIdleShare = 64; // less than 1 / kIdleShare counts as idle, because waiting threads still search
+    constexpr int64_t kIdleShare = 64; // less than 1 / kIdleShare of a processor counts as idle: waiting threads search
     if (at_ns - asked_ns_ < kApartNs) return false;
     int64_t processor_ns = 0;
     bool is_wanted = false;

@@ -46,7 +46,7 @@ enum TaskFlag : uint16_t {
     kHeldWait = 4096, // in a wait that the extension reported; the runtime's wait is a part of that wait
     kLight = 8192, // the runtime does not know it; the task below is the runtime's current task
     // Light and not timed. The extension may count the tasks in it without reporting them. If it is deferred, its work
-    // is distributed like the work of undeferred tasks.
+    // goes to the thread's pool (pool_ticks), like the work of untimed undeferred tasks.
     kUntimed = 16384,
     // Before the start: the state belongs to the first thread that reported the task, not to the creator
     // (held_tasks.cpp).
@@ -83,7 +83,7 @@ struct alignas(64) TaskState {
         uint32_t home; // before the start: 1 + the domain in which the extension placed it; 0: the runtime holds it
     };
 
-    uint64_t wait_begin; // while kWaiting: start of the wait; if the task is then on no stack: id of `wait`
+    uint64_t wait_begin; // while kWaiting: start of the wait if the task is on a stack, else id of `wait`
     format::WaitSlot *wait; // counts the wait, on the thread that runs the task
     // Completion time of a task with dependences, valid while `id` is unchanged. Detached tasks: end of their code.
     // Completed untied tasks without dependences: a time in their last part, before which all other parts ended.
