@@ -23,7 +23,7 @@
 
 namespace bots {
 
-// A complex number. std::complex handles infinities, which would cost more than the arithmetic.
+// A complex number. std::complex also handles infinities, at a higher cost than the arithmetic itself.
 struct Complex {
     double re, im;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transform with tasks. Each row of a division is a task. The loops that deal out and combine columns are halved
-// into tasks.
+// The transform with tasks. Each of the kRadix rows of a transform is a task. range_tasks.hpp divides the loops that
+// deal out and combine columns into tasks.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ constexpr RangeCut column_cut(std::size_t grain) { return {128, static_cast<std:
 template <TaskKind kKind>
 class FftTasks {
 public:
-    // Transforms of up to `grain` numbers are below the cut-off. `roots`: for n numbers.
+    // Transforms of up to `grain` numbers are below the cut-off. `roots`: those for the whole length.
     FftTasks(const Roots &roots, std::size_t grain) : roots_(roots), grain_(grain) {}
 
     void transform_parallel(Complex *data, Complex *scratch, std::size_t n, int n_threads) {

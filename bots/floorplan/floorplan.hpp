@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The floorplan of the least area. Cells, each in one of several shapes, are placed one after the other so that each
-// touches its owner and overlaps no cell. The program minimizes the area of the rectangle around all cells by branch
-// and bound: it prunes a partial plan whose rectangle is no smaller than the best plan's.
+// touches its owner (an earlier cell) and overlaps no cell. The program minimizes the area of the rectangle around all
+// cells by branch and bound: it prunes a partial plan whose rectangle is no smaller than the best plan's.
 //
 //   work  exponential in the cells; with more than one thread it depends on when good plans are found
 //   span  Theta(cells * ways to place one)
@@ -92,8 +92,8 @@ private:
     Plan plan_;
 };
 
-// Completes a plan in all ways that may be better than the best plan, and updates the best plan. Adds the cells placed
-// to `n_placed`. Restores the plan before it returns.
+// Completes a plan in all ways that may be better than the best plan, and updates the best plan. Adds the number of
+// placed cells to `n_placed`. Restores the plan before it returns.
 template <class AnyBest>
 void complete_serial(const Cells &cells, Plan &plan, AnyBest &best, std::uint64_t &n_placed) {
     const auto next = static_cast<std::size_t>(plan.n_placed);

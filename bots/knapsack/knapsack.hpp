@@ -36,8 +36,8 @@ struct Packing {
 
     Packing with() const { return {next + 1, capacity - next->weight, value + next->value}; }
     Packing without() const { return {next + 1, capacity, value}; }
-    // True if a solution that extends this one may be worth more than `best`: value + capacity * density > best,
-    // rounded down and without a division.
+    // True if an extension of this packing may be worth more than `best`: if value + capacity * density, rounded down,
+    // exceeds it. Compares without a division.
     bool may_beat(std::int64_t best) const { return capacity * next->value >= (best + 1 - value) * next->weight; }
 };
 
@@ -49,7 +49,8 @@ struct Best {
     void raise_to(std::int64_t higher) { value = higher; }
 };
 
-// Searches all extensions of a packing; raises `best`, and adds the number of packings visited to `n_nodes`.
+// Searches the extensions of a packing that may beat `best`; raises `best`, and adds the number of packings visited to
+// `n_nodes`.
 template <class AnyBest>
 void pack_serial(const Packing &packing, AnyBest &best, std::uint64_t &n_nodes) {
     n_nodes++;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LU factorization with a task for every block that a step changes, the diagonal block included. Only their dependences
-// order the tasks, so that steps overlap. The first element of a block stands for the block in the depend clauses.
+// LU factorization with a task for every block that a step changes, the diagonal block included. Only dependences order
+// the tasks, so steps overlap. The first element of a block stands for the block in the depend clauses.
 #pragma once
 
 #include <cstddef>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts the placements of n queens on an n x n board in which no queen attacks another: backtracking row by row, an
-// unbalanced search tree. A partial board is three words: the columns in use, and the diagonals in use in either
-// direction as they cross the next row. Placing a queen takes a few operations on these words.
+// unbalanced search tree. A partial board is three words: the columns in use, and the squares of the next row that
+// diagonals attack, for each of the two directions. Placing a queen takes a few operations on these words.
 //
 //   work  proportional to the valid partial boards (count_placements), exponential in n
-//   span  Theta(n^2): each of the n rows creates up to n tasks and sums up to n counts
+//   span  Theta(n^2): on each of the n rows, a task creates up to n tasks and adds their counts
 //
 // Sources: Duran et al., "Barcelona OpenMP Tasks Suite" (ICPP 2009), for the benchmark; Richards, "Backtracking
 // algorithms in MCPL using bit patterns and recursion" (Cambridge, 1997), for the board in words. The numbers of
@@ -42,7 +42,7 @@ constexpr Board place(const Board &board, std::uint32_t square) {
     return {board.columns | square, (board.diagonals | square) << 1, (board.antidiagonals | square) >> 1};
 }
 
-// Returns the number of solutions that contain the given board. `row`: the bits of a row.
+// Returns the number of solutions that contain the given board. `row`: full_row(n).
 inline std::uint64_t count_solutions(const Board &board, std::uint32_t row) {
     if (board.columns == row) return 1;
     std::uint64_t solutions = 0;

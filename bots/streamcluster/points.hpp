@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weighted points in many dimensions, in a layout that lets vector instructions compute distances, and the generator of
-// the stream of points: clusters around planted centers.
+// Weighted points in many dimensions, stored so that vector instructions can compute distances. Also generates the
+// stream of points, which form clusters around planted centers.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class PointSet {
 public:
     explicit PointSet(std::size_t n_dimensions) : n_dimensions_(n_dimensions) {}
 
-    // Allocates memory for n_points, which clear keeps.
+    // Allocates memory for n_points; clear() keeps it.
     void reserve(std::size_t n_points) {
         const std::size_t n_stored = (n_points + kPointsInBlock - 1) / kPointsInBlock * kPointsInBlock;
         coordinates_.reserve(n_stored * n_dimensions_);

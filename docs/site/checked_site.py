@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks a built site: the targets of all links exist, and pages load nothing from a network."""
+"""Checks a built site: the targets of all links within it exist, and pages load nothing from a network."""
 
 from __future__ import annotations
 

@@ -31,7 +31,8 @@ public:
 
     // ---------------------------------------------------------------- time
 
-    // Adds the time of a thread in a region, except its waits, because those depend on other threads.
+    // Adds a thread's time in a region. Leaves out MPI calls, because they are separate steps, and waits, because they
+    // depend on other threads.
     void state_interval(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
         if (!is_recorded(walk) || walk.part().id == 0 || begin >= end) return;
         if (state == format::State::kMpi || state == format::State::kIdle || state == format::State::kSync) return;

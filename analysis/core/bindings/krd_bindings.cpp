@@ -129,7 +129,7 @@ PythonReuse reuse_of_accesses(const Given<uint64_t> &address, const Given<uint64
         const auto source = [&](std::vector<Access> &batch) {
             constexpr size_t kBatchAccesses = 1 << 15;
             batch.resize(std::min(n - next, kBatchAccesses));
-            for (Access &access : batch) { // written in place, because copying a value just written stalls
+            for (Access &access : batch) { // filled in place: a copy right after the write would stall
                 access = {address.data()[next], bytes.data()[next],      kernel.data()[next],
                           group.data()[next],   write.data()[next] != 0, false};
                 next++;

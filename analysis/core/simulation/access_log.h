@@ -15,7 +15,7 @@ class AccessLog {
 public:
     // Forgets all accesses. The next ones belong to a run of the program.
     void begin(const TaskProgram &program, uint32_t n_threads);
-    // Adds an access, or the begin or end of its kernel. An access has the time of the last such begin or end.
+    // Adds an access, or the begin or end of a kernel. An access has the time of its thread's last begin or end.
     void add(uint32_t thread, Operation operation, uint64_t now);
 
     size_t size() const { return n_accesses_; }

@@ -27,7 +27,7 @@ struct Terms {
         }
         if (!changes.min_ns) return;
         inclusive_ = inclusive_work(program);
-        // A plain call would not wait for the tasks on which it depends.
+        // A task with dependences is never short, because a plain call would not wait for its predecessors.
         for (const Dependence &pair : program.dependences) inclusive_[pair.after] = kNeverShort;
     }
 
@@ -36,7 +36,7 @@ struct Terms {
         if (factor == kOne) return work_ns;
         return static_cast<uint64_t>(static_cast<unsigned __int128>(work_ns) * factor >> 32);
     }
-    // True for a task of a team of one that keeps its recorded times, which include the cost of running it at once.
+    // True if a simulated team of one keeps the task's recorded times, which include the cost of running it at once.
     bool is_as_recorded(const ProgramTask &task) const {
         return all_inline_ && changes.as_recorded && task.flags & (ProgramTask::kSerialised | ProgramTask::kDependent);
     }
@@ -51,8 +51,8 @@ struct Terms {
         const uint64_t least = std::min(operation.cost(), changes.least_create_ns);
         return std::max<uint64_t>(operation.cost() - std::min(operation.cost(), changes.untraced_create_ns), least);
     }
-    // Returns the delay of a creation while other threads look for tasks. The recorded time of a creation in a larger
-    // team includes the delay in that team. A replay has the whole delay, because it also puts tasks into queues.
+    // Returns the delay of a creation while other threads look for tasks, without the part in its recorded time. Times
+    // recorded in a team of one hold no delay. A replay has the whole delay, because it also puts tasks into queues.
     uint64_t contended_ns(const ProgramTask &task) const {
         const bool includes =
             !creation_given_ &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// On two threads, half of the time passes before the program's only region. Cured: in another region.
+// On two threads, half of the time passes before the program's only region. Cured: another region does this work.
 #include "disease.h"
 
 int main(void) {

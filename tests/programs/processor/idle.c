@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits whose kind depends on the runtime's settings. The argument chooses:
+// Waits in which threads spin or sleep, depending on the runtime's settings. The argument chooses:
 //   wait    one thread waits 100 ms at a barrier for the other
 //   serial  the worker waits 100 ms between two regions
 //   short   3,000 regions with 2 us of work for each thread
