@@ -42,7 +42,7 @@ def times(one: Compared) -> str:
 
 
 def judgement(one: Compared) -> str:
-    """Returns the change of the time and its certainty; first the change of the work, if the work decides."""
+    """Returns the change of the time and its certainty. If the work decides, its change comes first."""
     time = one.time
     size = _size(time, "time") if time.before_median else "no time before"
     n_runs = f"{one.n_before} against {plural(one.n_after, 'run')}"
@@ -186,7 +186,7 @@ def _brief_sections(one: Compared) -> Iterator[Section]:
 
 
 def _is_further(change: Change[Place]) -> bool:
-    """True for a further time, such as the span, that changed."""
+    """True for a large change of another time, such as the span."""
     return change.is_large and change.figure not in ("time", "thread-time", *STATES)
 
 
@@ -317,7 +317,7 @@ def counts_table(those: Sequence[Count]) -> Table:
 
 
 def value_range(values: Sequence[int]) -> str:
-    """Returns the value of all runs, or the smallest and the largest."""
+    """Returns the common value of all runs, or the smallest and the largest value."""
     low, high = min(values), max(values)
     return count(low) if low == high else f"{count(low)} to {count(high)}"
 

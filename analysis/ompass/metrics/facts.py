@@ -190,7 +190,7 @@ class Facts:
 
     @cached_property
     def throttled_ns(self) -> int:
-        """Thread-time preempted by a control group's quota, in addition to shared processors."""
+        """Thread-time preempted by a control group's quota, without `shared_ns`."""
         withheld_ns = held_back_ns(
             self.run, self.breakdown.thread_time_ns, self.breakdown.wall_ns, self.shared_ns
         )
@@ -198,7 +198,7 @@ class Facts:
 
     @property
     def taken_ns(self) -> int:
-        """Thread-time preempted by other programs: the rest, without shared processors and quota."""
+        """Thread-time preempted by other programs, without `shared_ns` and `throttled_ns`."""
         return max(self.processor.preempted_ns - self.shared_ns - self.throttled_ns, 0)
 
     @property
@@ -208,7 +208,7 @@ class Facts:
 
     @property
     def disturbed(self) -> bool:
-        """True if others used the processors of this run for too long."""
+        """True if other programs used the processors of this run for too long."""
         return self.breakdown.share(self.taken_ns) >= thresholds.PREEMPTED_SHARE
 
     @property

@@ -445,7 +445,7 @@ _FOLLOWS: Final = frozenset(kind.name for kind in KINDS if kind.follows)
 
 
 def _follows(finding: Finding, found: Sequence[Finding]) -> bool:
-    """True if a problem of similar cost may cause this finding."""
+    """True if a problem with at least half of its cost may cause this finding."""
     return finding.kind in _FOLLOWS and any(
         2 * other.cost_ns >= finding.cost_ns
         for other in found

@@ -98,7 +98,7 @@ def throttled(facts: Facts) -> Iterator[Evidence]:
 
 
 def disturbed(facts: Facts) -> Iterator[Evidence]:
-    """Yields the time in which others used the processors of the run."""
+    """Yields the time in which other programs used the processors of the run."""
     if not facts.disturbed:
         return
     share = facts.breakdown.share(facts.taken_ns)

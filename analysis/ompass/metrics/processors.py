@@ -57,7 +57,7 @@ class WaitTimes:
 
 
 def wait_times(rows: Sequence[RegionRow], source: str) -> WaitTimes | None:
-    """Returns the wait times in one thread's rows; None if `source`, the source of the times, lacks states.
+    """Returns the wait times in one thread's rows; None if the `source` of the times lacks states.
 
     Sleep in sync outside of locks counts as waking: the thread is entering a region or leaving a barrier.
     """
@@ -100,7 +100,7 @@ def knows_switches(run: Run) -> bool:
 
 
 def of_rows(rows: Sequence[RegionRow], source: str) -> Presence | None:
-    """Returns the sum of one thread's rows; None if `source`, the source of their times, is empty."""
+    """Returns the sum of one thread's rows; None if their times have no `source`."""
     if not source:
         return None
     whole, work = CpuTimes(), CpuTimes()

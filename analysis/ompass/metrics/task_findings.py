@@ -297,7 +297,7 @@ def dependence_chain(facts: Facts) -> Iterator[Evidence]:
 
 
 def serial_producer(facts: Facts) -> Iterator[Evidence]:
-    """Yields a thread that creates all tasks, but too slowly for the other threads."""
+    """Yields a thread that creates nearly all tasks, but too slowly for the other threads."""
     created: dict[int, int] = {}
     for task in facts.tasks:
         for thread, n in task.created_by:

@@ -108,7 +108,7 @@ CHAINED_PART: Final = 0.8
 """If this part of the tasks has unfinished predecessors at creation, dependences determine the order."""
 
 WAIT_LEAST: Final = 20
-"""Fewer waits at one place do not show a loop."""
+"""A place with fewer waits probably does not wait in a loop."""
 
 TASKS_PER_WAIT: Final = 1.5
 """With fewer tasks per wait, threads wait for nearly each task separately."""
@@ -175,7 +175,7 @@ SCALES_EFFICIENCY: Final = 0.85
 """A program scales well if its speed-up reaches this part of the number of threads."""
 
 SUPERLINEAR_EFFICIENCY: Final = 1.5
-"""From this part of the linear speed-up on, the run on one thread is unusually slow. Caches explain less."""
+"""From this part of the linear speed-up on, the run on one thread is unusually slow: caches explain less."""
 
 DISEASE_SHARE: Final = 0.10
 """A cause is reported if it takes this part of P * T_P: removing it raises the speed-up by at least 10%."""

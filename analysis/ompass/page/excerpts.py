@@ -113,7 +113,7 @@ class Sources:
         return Excerpt(first, location.line, lines) if location.line < first + len(lines) else None
 
     def lines(self, file: str, first: int, last: int) -> Excerpt | None:
-        """Returns the lines of a file from `first` to `last`, none of them marked; None if there are none."""
+        """Returns the lines `first` to `last` of a file, without a marked line; None if they are unknown."""
         found = self._lines(file, max(first, 1), last)
         return Excerpt(max(first, 1), 0, found) if found else None
 

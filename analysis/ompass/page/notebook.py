@@ -32,7 +32,7 @@ _STYLE: Final = """
 
 
 def report_html(report: Report, figures: Iterable[Spec | None] = (), sections: Iterable[str] = ()) -> str:
-    """Returns a report with figures below its title; `sections`: keys (empty: all)."""
+    """Returns a report with figures below its title. `sections`: keys of sections to show (empty: all)."""
     wanted = set(sections)
     shown = [section for section in report.sections if not wanted or section.key in wanted]
     facts = " · ".join(report.facts)

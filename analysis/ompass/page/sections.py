@@ -206,7 +206,7 @@ def part_markup(part: Part, number: str) -> tuple[Markup, dict[str, Spec]]:
 
 def _figure(name: str, spec: Spec) -> Markup:
     """Returns the element in which page.js draws a figure, with a description for screen readers."""
-    # Reserves the height: a link that moves while it is pressed would miss the click.
+    # Reserves the height, so that links below the figure do not move while a user clicks them.
     height = spec["height"] if isinstance(spec["height"], int) else 0
     plot = element(
         "div",

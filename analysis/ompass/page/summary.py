@@ -106,7 +106,7 @@ def figures(
 ) -> Markup:
     """Returns the figures of a run, each with a small picture.
 
-    `is_later`: client/server.js adds the figures that need the task graph.
+    `is_later`: True if client/server.js adds the figures that need the task graph.
     """
     tiles = [*_tiles(content, schedule), *bound_tiles(graph)]
     return element("dl", *tiles, class_="tiles", data_bounds=is_later)

@@ -57,7 +57,7 @@ class _Entry:
 @dataclass(frozen=True, slots=True)
 class _Legend:
     entries: tuple[_Entry, ...]
-    keys: tuple[Mapping[int, int], ...]  # by run: key of the core -> entry; other keys are in the rest
+    keys: tuple[Mapping[int, int], ...]  # by run: key of the core -> entry; keys without an entry: the rest
 
 
 class Timeline:
@@ -153,7 +153,7 @@ class Timeline:
         return _columns(self.pyramids[run].read_links(task, thread, at_ns, _MOST_RECORDS))
 
     def moment(self, run: int, threads: Sequence[int], at_ns: int) -> Value:
-        """Returns the activity of each of these threads at a moment, and the end of its wait."""
+        """Returns, for each of these threads, its activity at a moment and the end of its wait."""
         most = _MOST_RECORDS // max(len(threads), 1)
         return self._with_states(_columns(self.pyramids[run].read_moment(threads, at_ns, most)))
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The content of every form of a report: the metrics of one run, with source locations.
 
-Owns the rule by which constructs are merged: same kind (of wait, of loop), function, file and line.
+Owns the rule by which constructs are merged: same kind (also of wait, loop, target), name, function and line.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class ReportContent:
     tasks: tuple[ConstructTotals, ...]
     kernels: tuple[ConstructTotals, ...]
     bins: tuple[Bin, ...]
-    findings: tuple[Finding, ...]  # of `facts`
+    findings: tuple[Finding, ...]  # found in `facts`
     locations: Mapping[int, Location]  # by construct number
-    problems: tuple[str, ...]  # reasons why symbols could not be read
+    problems: tuple[str, ...]  # reasons why symbols or samples are missing
     waits: tuple[WaitTotals, ...] = ()
     loops: tuple[LoopTotals, ...] = ()
     mpi: tuple[CallTotals, ...] = ()
@@ -192,7 +192,8 @@ def _late_tasks(content: ReportContent, advice: StoredAdvice | None) -> LateTask
     best = max(possible, key=lambda one: one.gain, default=None)
     if best is None:
         return None
-    place = best.place.module, best.place.offset  # the advice may be on another run of the program
+    # The advice may come from another run, with other construct numbers.
+    place = best.place.module, best.place.offset
     for task in content.tasks:
         location = content.location(task.construct)
         if (location.module, location.offset) == place:

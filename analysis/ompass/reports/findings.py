@@ -87,7 +87,7 @@ _SPENT: Final = {
 class Cause:
     """A finding, the other findings of the same kind and function, and the change that cures them."""
 
-    finding: Finding | None
+    finding: Finding | None  # None: `change` gains time without curing a finding
     places: list[Location] = field(default_factory=list)
     change: StoredChange | None = None
     share: float = 0.0  # cost of the findings or, if larger, gain of the change; part of the thread-time
@@ -132,7 +132,7 @@ class Cause:
 
 
 def gain_text(change: StoredChange | None, is_disturbed: bool = False) -> str:
-    """Returns the change in words, with its gain unless it is doubtful. The times assume no other programs.
+    """Returns the change in words, and its gain if this is not doubtful. The times assume no other programs.
 
     Example: "Cut off below depth 8: 80% less time predicted (30 ms instead of 150 ms)".
     """
@@ -363,7 +363,7 @@ def next_commands(content: ReportContent) -> tuple[tuple[str, str], ...]:
 
 
 def _threads(run: Run) -> str:
-    """Returns numbers of threads: powers of two, then all usable processors or recorded threads."""
+    """Returns numbers of threads: powers of two, then that of usable processors or, if larger, of threads."""
     most = max(run.n_usable_cpus, len(run.threads), 2)
     powers = [1 << k for k in range(most.bit_length()) if 1 << k < most]
     return ",".join(map(str, [*powers, most]))

@@ -56,7 +56,7 @@ _MOST_RANKS: Final = 4
 
 
 def printed_job_report(job: Job, contents: Sequence[ReportContent], *, full: bool = False) -> Report:
-    """Returns the report on a job that fits on one screen; if `full`, with all findings and efficiencies."""
+    """Returns the one-screen report on a job. If `full`, adds all findings and efficiencies."""
     whole = job_report(job)
     of_job = job_findings(job, contents)
     causes_of_ranks = _causes(contents, without=_replaced(job, [one.finding.kind for one, _ in of_job]))
@@ -103,7 +103,7 @@ def printed_job_report(job: Job, contents: Sequence[ReportContent], *, full: boo
 
 
 def reports_values(contents: Sequence[ReportContent], sweeps: Sequence[Report] = ()) -> Any:
-    """Returns the JSON values of the reports on runs and sweeps, and of the report on the job of the runs."""
+    """Returns the JSON values of the reports on runs and sweeps, and on the job that the runs form."""
     job = job_of_reports(contents)
     values = {
         "schema": "ompass-reports",
@@ -136,7 +136,7 @@ def _of_job(job: Job, findings: Sequence[tuple[Found, Location]]) -> Iterator[_P
             leads=number == 0 and kind in LEADING_OF_JOB,
             is_outside=kind in NOT_OF_PROGRAM,
         )
-    # Without MPI calls, only the ends of the ranks show which rank the others wait for.
+    # Without recorded MPI calls, only the ends of the ranks show which rank the others wait for.
     if job.efficiencies is None and job.lost_share >= _UNEVEN:
         yield _Problem(_uneven(job), job.lost_share, leads=True)
 
@@ -353,7 +353,7 @@ def _table(title: str, factors: Sequence[Factor]) -> Table:
 
 
 def _sentences(job: Job, found: Efficiencies) -> Iterator[str]:
-    """Yields the reasons for low efficiencies, or that none is low, and the share of preempted work."""
+    """Yields the reasons for low efficiencies, or that none is low; then a high share of preempted work."""
     if not any(factor.value < LOW for factor in found.multiplicative if factor.value is not None):
         yield f"No efficiency is below {percent(LOW)}."
     yield from (text for _, text in _explained(job, found))
@@ -418,7 +418,7 @@ def _threads(_: Job, found: Efficiencies) -> str:
 
 
 def _not_known(found: Efficiencies) -> Iterator[str]:
-    """Yields the reason why some efficiencies are not known, once for each reason."""
+    """Yields a sentence for each reason why some efficiencies are not known."""
     reasons: dict[str, list[str]] = {}
     for factor in found.multiplicative:
         if factor.value is None:

@@ -39,7 +39,7 @@ def targets_table(content: ReportContent) -> Table:
                 "repeated_bytes",
                 "repeated" if has_repetitions else "",
                 Kind.BYTES,
-                hint="part of the bytes to the device from host memory that had gone there before",
+                hint="part of the bytes to the device: the same host memory as in an earlier transfer",
             ),
             Column(
                 "device_kernel_ns",

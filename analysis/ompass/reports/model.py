@@ -58,7 +58,7 @@ class Kind(Enum):
 
     @property
     def is_name(self) -> bool:
-        """True for long text that keeps its column when space is short."""
+        """True for long text whose column is omitted last when space is short."""
         return self in (Kind.NAME, Kind.PLACE)
 
 
@@ -108,7 +108,9 @@ def words(kind: Kind, value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column. `key` is its name in JSON and CSV, `title` its heading for people; empty: omitted there.
+    """A column. `key` is its name in JSON and CSV, `title` its heading for people.
+
+    JSON and CSV omit a column without a key; reports for people omit a column without a title, except bars.
 
     `of` gets the value from a row's object: a function, or a path of attributes (default: the key). A
     Location and times of states become several fields with fixed names.
@@ -187,7 +189,7 @@ class Section:
     title: str
     parts: tuple[str | Advice | Table, ...]
     drawn: bool = False  # True if a figure replaces its tables on the page
-    most_lines: int = 0  # lines for findings on a terminal; later findings have a short form; 0: no limit
+    most_lines: int = 0  # of findings on a terminal: later ones are shortened or omitted; 0: no limit
     more: str = ""  # where to find the omitted findings
 
 
@@ -261,7 +263,7 @@ def _record(columns: Iterable[Column], row: Iterable[Any]) -> dict[str, Any]:
 
 
 def csv_report(reports: Sequence[Report], field: str = "") -> str:
-    """Returns CSV: the rows of a field of each report (default: one row per report), directory first."""
+    """Returns CSV: the directory of each report, and the rows of a field (default: one row per report)."""
     rows = []
     for report in reports:
         values = report.values
@@ -271,7 +273,7 @@ def csv_report(reports: Sequence[Report], field: str = "") -> str:
 
 
 def csv_rows(rows: Sequence[Mapping[str, Any]], first: Iterable[str] = ()) -> str:
-    """Returns rows as CSV below a heading of all their keys, `first` first; missing values are empty."""
+    """Returns rows as CSV below a heading: the keys in `first`, then all others. Missing values are empty."""
     flat_rows = [dict(_flat(row)) for row in rows]
     columns = dict.fromkeys(first)
     for row in flat_rows:

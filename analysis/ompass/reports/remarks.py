@@ -32,7 +32,7 @@ class Remark:
     title: str
     because: str
     cure: str  # empty if there is none
-    location: Location  # without a line: the remark has no place
+    location: Location  # its line, function or both may be unknown
     of_whole: bool  # True if it concerns the whole program: its line only shows where the time is
     cost_ns: int
     share: float  # of the thread-time
@@ -48,7 +48,7 @@ def remarks_of(contents: Sequence[ReportContent]) -> tuple[Remark, ...]:
 def merged(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
     """Returns the remark with the largest share for each kind and line; problems first, by share.
 
-    Without a line, the address of the construct takes its place.
+    For a remark without a line, the address of its construct replaces the line.
     """
     largest: dict[tuple[str, str, int, str], Remark] = {}
     for remark in remarks:
@@ -89,7 +89,7 @@ def _of_run(content: ReportContent) -> Iterable[Remark]:
 
 
 def _cure(finding: Finding, cause: Cause | None) -> str:
-    """Returns the cure of a finding; a simulated change has its title, predicted gain and cure."""
+    """Returns the cure of a finding; if a simulated change cures it, the change's title, gain and cure."""
     if cause is None or cause.change is None:
         return finding.cure
     return f"{cause.gain_text}. {cause.change.cure[:1].upper()}{cause.change.cure[1:]}"
@@ -118,7 +118,7 @@ class SourceTree:
     def relative(self, file: str) -> PurePath:
         """Returns the path below the root; a file that lies elsewhere keeps its absolute path.
 
-        If the program was compiled in another folder, uses the longest end of its path that is a file below
+        If the file was compiled in another folder, uses the longest end of its path that is a file below
         the root.
         """
         path = Path(os.path.normpath(file))

@@ -2,8 +2,8 @@
 """The report on one run: thread-time, regions, constructs, waits, loops, calls, kernels, findings.
 
 The default report has about 30 lines. It selects from the whole report (`--full`) the worst findings, the
-states, the most expensive constructs and the important notes. Owns the order, the wording, and the fields of
-its JSON form, which docs/report-schema.md lists.
+states, the most expensive constructs and the important notes. Owns the order, the wording, and the JSON
+fields, which docs/report-schema.md lists.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def run_report(content: ReportContent) -> Report:
 
 
 def run_name(run: Run) -> str:
-    """Returns the name of a run directory. A trace inside another run has the name of that run, too."""
+    """Returns the name of a run directory; for a trace inside another run, both names."""
     return f"{run.path.parent.name}/{TRACE}" if run.path.name == TRACE else run.path.name
 
 
@@ -295,7 +295,7 @@ def waiting_words(content: ReportContent) -> Iterator[str]:
 
 
 def states_table(states: StateTimes, *, only_used: bool = False) -> Table:
-    """Returns times by state, with bars from 0 to 100%; on request, only of states that took time."""
+    """Returns times by state, with bars from 0 to 100%. If `only_used`, omits states without time."""
     return Table.of(
         "States",
         (

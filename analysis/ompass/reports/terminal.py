@@ -307,7 +307,7 @@ def split_cells(values: Sequence[float], cells: int) -> list[int]:
 
 
 def state_bar(states: StateTimes | MeanStates, cells: int, unicode: bool = True) -> Text:
-    """Returns a stacked bar of the states, `cells` wide; empty without any time."""
+    """Returns a stacked bar of the states, `cells` wide; empty if no state has time."""
     bar = Text()
     for state, n in zip(STATES, split_cells(state_values(states), cells), strict=True):
         bar.append(glyph(state, unicode) * n, style=LOOKS[state])
