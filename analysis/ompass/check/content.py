@@ -2,9 +2,9 @@
 """The content of a check: the figures of both sides, their intervals, and the verdict with its reason.
 
 The time decides. If threads often waited for processors, the verdict on the time may stay open. Then the work
-on processors may show that the program became worse, because this work contains no preempted time. The time
-without preemption may show that the program did not become worse, if its threads were not preempted for
-longer. Work alone never shows that, because waits may have grown.
+on processors may show that the program became worse, because this work contains no preempted time. If threads
+were not preempted for longer than before, the time without preemption may show that the program did not
+become worse. Work alone never shows this, because waits may have grown.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class Evidence:
         if time is None or figure is None or figure.judgement is None or not self.is_disturbed:
             return None
         before, after = (
-            [whole - own for whole, own in zip(*side, strict=True)]  # for which a thread was preempted
+            [whole - own for whole, own in zip(*side, strict=True)]  # mean preempted time of a thread
             for side in ((time.before, figure.before), (time.after, figure.after))
         )
         p_value = (rounds_p if self.in_rounds else groups_p)(before, after)

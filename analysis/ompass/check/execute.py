@@ -80,7 +80,7 @@ def gather(
             place.mkdir(parents=True)
             (folder / "traces" / place.name).mkdir(parents=True)
     live = [k for k, source in enumerate(sources) if source.recorder is not None]
-    # The time of a process includes the loader and the end of the tool; recorded runs do not contain it.
+    # The time of a process includes the loader and the end of the tool; the time of a recorded run does not.
     by_process = len(live) == 2
 
     def run_round(n: int, mode: str, into: Sequence[list[Measured]]) -> None:

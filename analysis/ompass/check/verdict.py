@@ -22,7 +22,8 @@ from ompass.comparison.metrics import possible_drift
 from ompass.metrics.significance import Ratio, groups_ratio, least_rounds_p, rounds_ratio
 
 FALSE_WORSE: Final = 0.001
-"""Probability, over all looks, that a figure of equal programs is called worse. People examine each alarm."""
+"""Probability, over all looks, that a figure of equal programs is called worse. It is low, because people
+examine each alarm."""
 
 FALSE_NOT_WORSE: Final = 0.005
 """Probability that a figure is called not worse although it is worse by the minimum difference."""
@@ -76,7 +77,7 @@ def judge(
     have changed between the sides.
     """
     errors = FALSE_WORSE / n_looks, FALSE_NOT_WORSE / n_looks
-    # Tests groups if the rounds are so few that they may agree by chance. This test is valid for rounds, too.
+    # So few rounds that they may agree by chance get the test of groups, which is valid for rounds, too.
     in_rounds = alternating and least_rounds_p(len(before)) <= errors[0]
     low, high = ((rounds_ratio if in_rounds else groups_ratio)(before, after, error) for error in errors)
     ratio = Ratio(low.estimate, low.low, high.high)

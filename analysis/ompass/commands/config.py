@@ -34,8 +34,8 @@ _EPILOG = """
 `ompass docs install` has whole examples.
 """
 
-# Some linkers drop a library whose functions the program does not call; --no-as-needed keeps it. The option
-# stays in force after the extension. The runtime comes later, and linkers would drop it, too, because the
+# Some linkers drop a library whose functions the program does not call; --no-as-needed keeps it. For the
+# extension, the option stays in force: linkers would also drop the runtime, which comes later, because the
 # extension defines the runtime's functions.
 _KEPT = {
     Component.TOOL: ("-Wl,--push-state,--no-as-needed", "-lompass", "-Wl,--pop-state"),

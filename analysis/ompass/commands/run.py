@@ -255,7 +255,7 @@ def run(
     """Record PROGRAM and show where its time went.
 
     Sets up everything for the OpenMP runtime that the program uses. Runs a program built with gcc on LLVM's
-    runtime, which supports OMPT. If that is impossible, explains why and what to do.
+    runtime, which supports OMPT. If recording is impossible, explains why and what to do.
     """
     options = RunOptions(
         mode=mode.value if mode else None,

@@ -87,7 +87,7 @@ def _record_again(directory: Path, first: FirstRun, limits: Limits) -> Path | No
 
 
 def sample_hz(wall_ns: int) -> int:
-    """Returns a rate that gives even short runs a few hundred samples, to find costly atomic updates."""
+    """Returns the rate for _WANTED_SAMPLES within the limits. Finds costly atomic updates in short runs, too."""
     return min(max(_WANTED_SAMPLES * 1_000_000_000 // max(wall_ns, 1), _LEAST_HZ), _MOST_HZ)
 
 

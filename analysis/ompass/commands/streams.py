@@ -136,7 +136,7 @@ def measuring_bar(shown: bool, transient: bool = False) -> Progress:
 
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """Shows `what` and the elapsed seconds after the first second. Nothing else may print in the meantime.
+    """After a second, shows `what` and the elapsed seconds. Nothing else may print in the meantime.
 
     A thread draws this line, so the seconds also advance during calls of the C++ core.
     """

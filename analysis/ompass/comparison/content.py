@@ -44,7 +44,7 @@ class Side:
     lines: SourceLines = field(default_factory=dict)  # known lines of its source
     stacks: Mapping[int, Stacks] = field(default_factory=dict)  # mean samples of a run, by number of threads
     grain_ms: float = 1.0  # the value of one sample in these means
-    efficiencies: Mapping[int, Mapping[str, float]] = field(default_factory=dict)  # of jobs, like `stacks`
+    efficiencies: Mapping[int, Mapping[str, float]] = field(default_factory=dict)  # of jobs, by threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +274,7 @@ def _notes(before: Side, after: Side, compared: Sequence[Compared], least: float
             "sweeps with --repeat 5 or more."
         )
     elif any(one.is_undecided for one in compared):
-        notes.append("these runs are too few to decide: it takes 5 on each side.")
+        notes.append("these runs are too few to decide: at least 5 on each side are necessary.")
     else:
         notes.append(_PER_FIGURE)
     if not before.is_sweep and compared[0].threads_before != compared[0].threads_after:

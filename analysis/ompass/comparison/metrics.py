@@ -4,7 +4,7 @@
 Owns the compared figures, the minimum differences, and the words for changes. The caller decides which
 constructs of two programs are the same.
 
-A figure differs if a rank test shows it (metrics/significance.py) and if the difference is large enough. The
+A figure differs if a rank test shows a difference (metrics/significance.py) and this is large enough. The
 time is tested alone; the p-values of the other figures are adjusted for their number. The minimum
 difference depends on the design. Runs that alternate share the drift of the machine. Between two series of
 runs, one after the other, the machine may have changed, and more runs do not remove that change.
@@ -27,7 +27,7 @@ from ompass.scaling.metrics import WorkOf
 Key = TypeVar("Key", bound=Hashable)
 
 SIGNIFICANT_P: Final = 0.02
-"""At this level, more than 5 of 100 pairs of equal builds are called different with a probability of 1.5%."""
+"""At this level, more than 5 of 100 pairs of equal builds are called different only with probability 1.5%."""
 
 MINIMUM_ALTERNATING: Final = 0.01
 """Least relative difference of alternating runs. Equal builds differ by some tenths of a percent, because
@@ -264,7 +264,7 @@ def in_rounds(before: Sequence[Run], after: Sequence[Run]) -> tuple[tuple[Run, .
 def changes(
     before: Sequence[Repeat[Key]], after: Sequence[Repeat[Key]], least: float | None = None
 ) -> tuple[Change[Key], ...]:
-    """Returns changes of time, thread-time and states, then of constructs by decreasing difference.
+    """Returns changes of time, thread-time, states and further times, then of constructs, the largest first.
 
     `least` is a minimum difference in place of the default one. Raises ValueError for an empty group.
     """

@@ -93,8 +93,8 @@ def _pair_groups(
 def _in_order(ours: list[Place], theirs: list[Place], compare: Similarity) -> dict[Place, Place]:
     """Returns the pairs that keep the order and have the largest sum of similarities of source lines.
 
-    If source lines are unknown or there are too many pairs, pairs equal places, then the rest in order if
-    equally many remain on both sides.
+    If source lines are unknown or there are too many pairs, pairs equal places. If equally many constructs
+    remain on both sides, pairs these in order.
     """
     if len(ours) * len(theirs) > _MOST_COMPARED or compare(ours[0], theirs[0]) is None:
         same = {place: place for place in ours if place in theirs}

@@ -91,7 +91,7 @@ def first_line_of_version(path: str) -> str:
 
 
 def find_shared(*names: str) -> str:
-    """Returns the path, or the name, of the first library that loads; empty if none does."""
+    """Returns the path of the first library that loads, or its name if the path is unknown; else empty."""
     for name in names:
         try:
             ctypes.CDLL(name)

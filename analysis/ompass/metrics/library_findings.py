@@ -38,8 +38,8 @@ def repeated_transfers(facts: Facts) -> Iterator[Evidence]:
         if part < thresholds.REPEATED_PART or _of_run(facts, lost_ns) < thresholds.REPEATED_SHARE:
             continue
         yield evidence(
-            f"{count(target.n_repeated)} of {plural(target.n_to, 'transfer')} moved host memory to "
-            f"{device_name(target.device)} that had gone there before: {size(target.repeated_bytes)}, "
+            f"{count(target.n_repeated)} of {plural(target.n_to, 'transfer')} moved the same host memory to "
+            f"{device_name(target.device)} as an earlier one: {size(target.repeated_bytes)}, "
             f"{percent(part)} of the bytes that the construct moves there, in {duration(lost_ns)}",
             lost_ns,
             target.construct,

@@ -295,8 +295,8 @@ COPIED_BYTES: Final = 16 << 10
 """Copying this much for a task takes a microsecond, longer than a creation without a copy."""
 
 WORK_PER_COPY: Final = 20.0
-"""A task with such a copy should do more work: the work also takes longer on a thread that does not have the
-copy in its cache."""
+"""A task with such a copy needs more work per cost: the work also takes longer on a thread that does not have
+the copy in its cache."""
 
 PLAIN_CREATE_NS: Final = 500
 """A creation that copies no data takes about this time."""

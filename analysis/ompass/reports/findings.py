@@ -212,7 +212,7 @@ def _siblings(one: Location, other: Location) -> bool:
 
 
 def _cure(cause: Cause, changes: Sequence[StoredChange]) -> StoredChange | None:
-    """Returns the best change of a kind that cures the cause."""
+    """Returns the best change of a kind that cures the cause; changes in the cause's functions come first."""
     kinds = CURED_BY.get(cause.kind, ())
     near = [one for one in changes if any(_siblings(one.place, place) for place in cause.places)]
     for candidates in (near, changes):
