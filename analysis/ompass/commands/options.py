@@ -260,7 +260,7 @@ MinimumOption = Annotated[
 ]
 
 EachOption = Annotated[
-    bool, typer.Option("--each", help="Add the whole report of each rank to the overview.")
+    bool, typer.Option("--each", help="Add the report on each rank to the overview.")
 ]
 
 FullOption = Annotated[

@@ -87,7 +87,7 @@ def _record_again(directory: Path, first: FirstRun, limits: Limits) -> Path | No
 
 
 def sample_hz(wall_ns: int) -> int:
-    """Returns the rate for _WANTED_SAMPLES within the limits. Finds costly atomic updates in short runs, too."""
+    """Returns the rate for _WANTED_SAMPLES, within the limits: enough to find costly atomic updates."""
     return min(max(_WANTED_SAMPLES * 1_000_000_000 // max(wall_ns, 1), _LEAST_HZ), _MOST_HZ)
 
 
