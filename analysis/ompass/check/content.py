@@ -162,7 +162,7 @@ class Evidence:
 
     @property
     def is_disturbed(self) -> bool:
-        """True if threads waited for processors in many runs."""
+        """True if other programs disturbed many runs."""
         return self.n_disturbed >= DISTURBED_PART * (self.n_before + self.n_after)
 
     @property

@@ -77,7 +77,7 @@ def judge(
     have changed between the sides.
     """
     errors = FALSE_WORSE / n_looks, FALSE_NOT_WORSE / n_looks
-    # So few rounds that they may agree by chance get the test of groups, which is valid for rounds, too.
+    # If so few rounds may agree by chance, uses the test of groups, which is valid for rounds, too.
     in_rounds = alternating and least_rounds_p(len(before)) <= errors[0]
     low, high = ((rounds_ratio if in_rounds else groups_ratio)(before, after, error) for error in errors)
     ratio = Ratio(low.estimate, low.low, high.high)

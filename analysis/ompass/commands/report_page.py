@@ -65,7 +65,7 @@ def _schedule(pyramid: Pyramid | None, start_ns: int, end_ns: int) -> Schedule |
 
 
 def _graph(content: ReportContent, pyramid: Pyramid | None) -> GraphContent | None:
-    """Returns the task graph of a trace; None if it is incomplete, or has no tasks or too many."""
+    """Returns the task graph of a trace; None if it is incomplete or damaged, or has no tasks or too many."""
     if pyramid is None or content.run.trace_begin_ns or not 0 < content.n_tasks <= _MOST_TASKS_DRAWN:
         return None
     try:
@@ -76,7 +76,7 @@ def _graph(content: ReportContent, pyramid: Pyramid | None) -> GraphContent | No
 
 
 def _reuse(content: ReportContent) -> ReuseContent | None:
-    """Returns the reuse distances of a trace; None unless the program declares the data of its kernels."""
+    """Returns the reuse distances of a trace; None if it is damaged, or no kernel declares its data."""
     try:
         check_has_accesses(content.run)
         return collect_reuse(content.run)

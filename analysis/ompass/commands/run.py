@@ -63,7 +63,7 @@ _MOST_HZ = 10_000
 _DUMP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "URG")  # as in ompt_tool/src/options.cpp
 _MOST_LINES = 4
 _MOST_SECONDS = 10  # for storing names (a later command stores the rest), and for the end of other ranks
-_MOST_SECONDS_TO_BEGIN = 1  # from the end of the first rank until all others have a run directory
+_MOST_SECONDS_TO_BEGIN = 1  # from the end of this rank until all others have a run directory
 _THREADS = re.compile(r"[1-9]\d*(,[1-9]\d*)*")
 
 _EPILOG = """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The checks of the doctor, each with a result and advice.
 
-Owns the list of checks and their order; probes.py runs other programs.
+Owns the list of checks and their order; probes.py and trial.py run other programs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Judges target constructs, and the time of a single rank in MPI; metrics/job_findings.py judges whole jobs.
 
-Shares are parts of the run's wall time, because the host runs target constructs outside of regions, too.
+Shares of target constructs are parts of the run's wall time: the host runs them outside of regions, too.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ for few runs, and one outlier moves their interval by little. Two groups have on
 - *groups*: the runs have no partners. If the sides are equal and the machine is steady, all divisions of the
   runs into two sides are equally likely. The test is Wilcoxon's rank-sum test (Mann-Whitney).
 
-Both work on logarithms, so the shift between the sides is the ratio of their times. Its estimate is that of
-Hodges and Lehmann, and its interval contains the ratios that the test does not reject.
+Both tests work on logarithms, so the shift between the sides is the ratio of their times. Its estimate is
+that of Hodges and Lehmann, and its interval contains the ratios that the test does not reject.
 docs/comparison.md has the reasons and the measured error rates.
 """
 

@@ -2,7 +2,7 @@
 """Prints a report on a terminal, or draws it as SVG: its title, its sections, and tables that fit the width.
 
 If space is short, omits bars first, then the right-most columns that need not be kept, and names last.
-All output of ompass goes through a TerminalConsole, which interprets no text as markup and lets no text
+Commands print reports and tables on a TerminalConsole, which interprets no text as markup and lets no text
 control the terminal. Every state has a colour and a glyph, so bars can also be read without colours.
 """
 
