@@ -35,8 +35,8 @@ _EPILOG = """
 """
 
 # Some linkers drop a library whose functions the program does not call; --no-as-needed keeps it. For the
-# extension, the option stays in force: linkers would also drop the runtime, which comes later, because the
-# extension defines the runtime's functions.
+# extension, the option stays in force: linkers would also drop the runtime after it, because the extension
+# defines the runtime's functions.
 _KEPT = {
     Component.TOOL: ("-Wl,--push-state,--no-as-needed", "-lompass", "-Wl,--pop-state"),
     Component.EXT: ("-Wl,--no-as-needed", "-lomp_ext"),

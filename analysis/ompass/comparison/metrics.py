@@ -4,7 +4,7 @@
 Owns the compared figures, the minimum differences, and the words for changes. The caller decides which
 constructs of two programs are the same.
 
-A figure differs if a rank test shows a difference (metrics/significance.py) and this is large enough. The
+A figure differs if a rank test shows a difference (metrics/significance.py) that is large enough. The
 time is tested alone; the p-values of the other figures are adjusted for their number. The minimum
 difference depends on the design. Runs that alternate share the drift of the machine. Between two series of
 runs, one after the other, the machine may have changed, and more runs do not remove that change.
