@@ -363,7 +363,7 @@ def next_commands(content: ReportContent) -> tuple[tuple[str, str], ...]:
 
 
 def _threads(run: Run) -> str:
-    """Returns powers of two, up to the number of usable processors or, if larger, of recorded threads."""
+    """Returns the number of usable processors or, if larger, of threads, after the smaller powers of two."""
     most = max(run.n_usable_cpus, len(run.threads), 2)
     powers = [1 << k for k in range(most.bit_length()) if 1 << k < most]
     return ",".join(map(str, [*powers, most]))
