@@ -259,9 +259,7 @@ MinimumOption = Annotated[
     ),
 ]
 
-EachOption = Annotated[
-    bool, typer.Option("--each", help="Add the report on each rank to the overview.")
-]
+EachOption = Annotated[bool, typer.Option("--each", help="Add the report on each rank to the overview.")]
 
 FullOption = Annotated[
     bool,
