@@ -6,7 +6,7 @@ Runs each program sick, cured, and sick with a recorded trace, in random order. 
 trace with the median time. The first advice is right if advice.csv lists its kind for the program, and the
 predicted gain is within 10 points of the measured gain (from medians). build/advice keeps finished
 measurements; `--again` reads them instead of running the programs. Needs the package and, for good figures, a
-quiet machine: 70 programs and five rounds take some 15 minutes.
+quiet machine. 70 programs and five rounds take some 15 minutes.
 
     PYTHONPATH=tests:tests/support python tests/benchmarks/advice.py --rounds 5 --json advice.json
 """

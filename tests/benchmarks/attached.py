@@ -35,7 +35,7 @@ PROGRAM = ["fib-tasks", "--cutoff", "none", "--size", "34"]
 
 @dataclass
 class Watched:
-    """Processor time of the top processes of one benchmark, in seconds."""
+    """The processor times of `ompass top` in the runs of one program."""
 
     cpu_s: list[float] = field(default_factory=list)
 

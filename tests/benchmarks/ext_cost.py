@@ -3,8 +3,8 @@
 """Measures the cost and the gain of libomp_ext.so's scheduler, compared with the runtime alone.
 
 Times all ways of running a program in turn, round after round, so other load affects all of them. The
-result is the median of the ratios of single rounds, with the smallest and the largest. Needs only the
-standard library, a clang and an idle machine; all cases take about an hour.
+result is the median of the ratios of single rounds, with the smallest and the largest. Needs the build
+(release preset), a clang and an idle machine; all cases take about an hour.
 
 Fine tasks are fib and nqueens without a cut-off, placed tasks are placed_tasks.c. Each other case runs a
 program with one of its cut-offs on inputs of class `test`, and repeats it for at least half a second.

@@ -5,7 +5,7 @@
 Each round times three ways in turn. `stock` is the version `tasks` on the runtime alone; `unplaced` is the
 same version under the scheduler, without placement; `placed` is the version `locality` in strict mode. The
 data fit into all caches together, but not into one. After the timed rounds, Ompass records each way once,
-for the breakdown of thread time. Needs only the standard library, the command `ompass` and an idle machine.
+for the breakdown of thread time. Needs the build (release preset), the command `ompass` and an idle machine.
 
     tests/benchmarks/ext_locality.py                       # table
     tests/benchmarks/ext_locality.py --domains l2 --rounds 15 --json

@@ -12,7 +12,7 @@ judgement:
                  nanoseconds, because long chains exceed the caches
     GROWS        grows more; the exit code is 1
 
-Needs only the standard library and a clang. All kinds take about 15 minutes.
+Needs the build (release preset) and a clang. All kinds take about 15 minutes.
 
     tests/benchmarks/flat_cost.py                                  # all kinds and ways
     tests/benchmarks/flat_cost.py --kind depth --way extension     # the stock runtime always runs, too

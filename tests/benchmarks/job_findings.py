@@ -4,10 +4,10 @@
 Records each job of tests/programs/ranks, in C and Fortran, with OpenMPI and MPICH: alone (two ranks), with
 more ranks than processors, and next to a program that uses a processor. `crowded_hosts` and `one_core`
 are also right if the job has more busy threads than processors; `disturbed` is also right next to the other
-program. A job that runs alone has the highest priority (as root), and each of its ranks is bound to a core,
-which is OpenMPI's default for two ranks. If other programs disturb the job nevertheless, the benchmark
-repeats it, and omits it after the last try. Prints a table; --json writes all findings. Needs both MPI
-implementations; takes some five minutes.
+program. A job that runs alone has the highest priority (as root). Each of its ranks is bound to a core, as by
+OpenMPI's default for two ranks, unless each of several threads can have a processor. If other programs
+disturb the job nevertheless, the benchmark repeats it, and omits it after the last try. Prints a table;
+--json writes all findings. Needs both MPI implementations; takes some five minutes.
 
     PYTHONPATH=tests:tests/support python tests/benchmarks/job_findings.py --json job-findings.json
 """

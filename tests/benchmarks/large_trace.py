@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the time and memory of every analysis of a trace of 100 million events, on one core with 4 GiB.
+"""Measures the time and memory of analyses of a trace of 100 million events, on one core with 4 GiB.
 
 Records a short run of a benchmark program, and repeats its regions, with shifted ids and times, until the
 trace has about that many events. Makes two such traces: one with the finest tasks (fib without a cut-off),

@@ -4,7 +4,7 @@
 
 Ways: libomp alone; the extension, alone and recorded; oneTBB and gcc's libgomp; libomp with an empty tool,
 with a tool that keeps 16 bytes and a clock reading per event, and with libompass.so. All ways run once per
-round, in random order; ratios to libomp are taken within a round. Prints one table; writes JSON.
+round, in random order; ratios to libomp are taken within a round. Prints a table per program; writes JSON.
 Programs of bots/ with a cut-off (sort, health, fib) skip oneTBB, libgomp and the ways with untied tasks.
 The last lines show the tool's cost relative to the 16-byte tool, as means over all programs.
 

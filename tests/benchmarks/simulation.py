@@ -8,7 +8,7 @@ trace of two and from the trace of one, and the time of one thread from the trac
 Then takes the programs that have a cut-off by depth. Runs each at every depth, in eight times as many rounds,
 and records some runs at the deepest cut-off. Predicts from the shortest of these recordings the best depth,
 and its gain over the deepest. Compares both with the measured best depth and gain. The column "of half" has
-the best depths of the even rounds and of the odd rounds: advice cannot be better than these two agree. The
+the best depths of the even rounds and of the odd rounds. Their difference limits how exact advice can be. The
 column "measured there" has the excess of the time at the predicted depth over the best measured time. A depth
 is "as good" as the best if its shortest time does not exceed the median time of the best: these rounds cannot
 distinguish the two.

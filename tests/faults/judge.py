@@ -77,8 +77,8 @@ def is_recorded(run_dir: Path) -> bool:
 def n_interrupted(case: Case) -> int:
     """Returns how many threads may have counted an event without a record of it in the trace.
 
-    Another process that kills the program may interrupt every thread between the two. A thread that ends the
-    program may interrupt every other thread.
+    A kill by another process may interrupt every thread between count and record. A thread that ends the
+    program may interrupt every other thread there.
     """
     if case.kind.ends != "cut":
         return 0

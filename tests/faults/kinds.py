@@ -23,10 +23,10 @@ from typing import Final
 class Kind:
     """A fault.
 
-    status: exit status of the recorded program; also without the tool if the program makes the fault itself.
+    status: exit status of the recorded program. Without the tool, it is the same if `is_inside`, otherwise 0.
     ends: "whole" (the program runs to its end), "exit" (it calls exit() earlier) or "cut" (it stops earlier
     without exit()).
-    misses: True if the recording may lack tasks, provided that it states so.
+    misses: True if the recording may lack tasks. It must then state this.
     pauses: True if the program pauses or ends the recording, which then lacks tasks.
     runs: the FAULT argument of faulty.c; None: `name`.
     """

@@ -42,8 +42,9 @@ def check_version(
     input_class: str = "test",
     timeout_s: float = 170,
 ) -> None:
-    """Checks that all runs verify and do the serial version's work, and that runs of a kind create equally
-    many tasks.
+    """Checks that all runs verify and do the serial version's work.
+
+    Runs with the same cut-off and tiedness must create equally many tasks.
     """
     program = version.partition("-")[0]
     [serial] = bots_programs.verify(
@@ -89,8 +90,8 @@ def test_halved_waves_of_lu_verify(bots_dir: Path) -> None:
     check_version(bots_dir, "lu-tasks", (1, 4), "--waves", "halved")
 
 
-# Inputs for programs that create so many tasks without a cut-off that class small takes minutes to hours.
-# Class small itself runs with the manual cut-off only.
+# Inputs for programs that create too many tasks without a cut-off: class small then takes minutes to hours.
+# With the manual cut-off, these programs run class small itself too.
 SMALLER = {
     "cilksort": ("--size", "400000"),
     "concom": ("--size", "200000"),

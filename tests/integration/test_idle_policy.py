@@ -37,7 +37,7 @@ def recorded(record: Record, toolchain: Toolchain, what: str, mode: str, environ
 
 
 @MODES
-def test_a_waiting_thread_spins_by_default_and_sleeps_passively(
+def test_a_waiting_thread_spins_or_sleeps_as_the_settings_state(
     record: Record, toolchain: Toolchain, mode: str
 ) -> None:
     def waiting(environment: dict[str, str]) -> Breakdown:

@@ -219,7 +219,7 @@ def wait_for(condition: Callable[[], object], failure: str) -> None:
 
 
 def has_tasks(run_dir: Path) -> bool:
-    """True if the profile of a running program has tasks."""
+    """True if the profile of a running program has more than 20 tasks."""
     return run_dir.exists() and sum(row.n_tasks for row in _core.read_profile(str(run_dir)).regions) > 20
 
 

@@ -430,7 +430,7 @@ def test_program_under_tight_limits_continues(
 def test_log_never_gets_the_descriptor_of_a_closed_stream(
     compile_program: CompileProgram, tmp_path: Path, run_in: RunIn
 ) -> None:
-    """A file that the tool opens after a stream is closed could get its number, and the program's output."""
+    """If a stream is closed, a file of the tool could get its number, and then the program's output."""
     program = compile_program("kinds/tied.c")
     run_dir = tmp_path / "run.ompass"
     settings = {

@@ -219,7 +219,7 @@ class _Module:
         return max(around, key=lambda node: node.lineno).name if around else ""
 
     def names_at(self, line: int) -> set[str]:
-        """Returns the name that the assignment at a line outside of functions defines, and its class."""
+        """Returns the names of the assignment and of the class at a line outside of functions."""
         classes = [(node, node.name) for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef)]
         return {
             name

@@ -210,7 +210,7 @@ def _fetched_clang(major: int) -> Toolchain:
     libc_flags = (
         *(f"-L{libc}", "-l:libc.so.6", "-Wl,--allow-shlib-undefined"),
         f"-Wl,--dynamic-linker={libc / 'ld-linux-x86-64.so.2'}",
-        # DT_RPATH, which the loader uses for the libraries of libraries, too.
+        # Sets DT_RPATH: unlike DT_RUNPATH, it also applies to libraries that other libraries need.
         *("-Wl,--disable-new-dtags", f"-Wl,-rpath,{libc}"),
     )
     clang = _clang(major, is_quick=False)
@@ -261,8 +261,7 @@ NATIVE_TOOLCHAINS: tuple[Toolchain, ...] = (
         compile_flags=("-fopenmp=libiomp5", f"-I{RUNTIMES / 'llvm-19' / 'include'}"),
         link_flags=(f"-L{_INTEL}",),
     ),
-    # libgomp has no OMPT. So programs of gcc run on libomp, which also exports GOMP_*, under the file name of
-    # libgomp.
+    # libgomp has no OMPT, so gcc's programs run on libomp under libgomp's file name. libomp also has GOMP_*.
     Toolchain(
         name="gcc-12-libomp-19",
         cc="gcc-12",

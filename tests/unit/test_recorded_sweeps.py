@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recorded sweeps: the verdict names the right disease, and every formula of scaling holds.
 
-The three diseases come from Acar et al., Fig. 3. The third is memory-bound work. Neither health
-nor cilksort saturates the memory of two cores, so a test lengthens the recorded work of cilksort.
+The diseases come from Acar et al., Fig. 3: too fine tasks, too coarse tasks, and memory-bound work. Neither
+health nor cilksort saturates the memory of two cores, so a test lengthens the recorded work of cilksort.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def test_runs_without_recording_count_only_in_pairs() -> None:
 @pytest.mark.parametrize(
     ("busy", "wall_ns", "own_ns", "share"),
     [
-        ((50, 50 + 120), 100 * MS, 60 * MS, 0.2),  # two CPUs: 200 ms; 10 ms of each count as own time
+        ((50, 50 + 120), 100 * MS, 60 * MS, 0.2),  # two CPUs: 200 ms; 10 ms of each CPU count as own time
         ((50, 50 + 60), 100 * MS, 60 * MS, 0.0),
         ((0, 900), 100 * MS, 0, 1.0),
         ((None, 100), 100 * MS, 0, None),

@@ -73,7 +73,7 @@ def found(kind: str, cost_ms: float = 1) -> Finding:
 
 @pytest.mark.parametrize(("idle", "kind"), [(29, "busy_waiting"), (31, "too_coarse")])
 def test_the_first_finding_decides_between_losses_that_differ_by_up_to_a_tenth(idle: int, kind: str) -> None:
-    """The loop takes 27 ms longer, which is 0.9 of 30 ms of idle time."""
+    """A waiting loop takes 27 ms longer, which is 0.9 of 30 ms of idle time."""
     causes = inflated_by(busy_waiting=27 * MS)
     evidence = replace(NOTHING_ELSE, causes=causes, findings=(found("busy_waiting"),))
     assert diagnose(point(work=127, idle=idle), evidence).kind == kind

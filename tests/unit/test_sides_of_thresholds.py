@@ -79,7 +79,7 @@ def long_tail(idle_ms: int) -> Run:
 
 
 def instances(n_tasks: int) -> Run:
-    """Makes a run of a region with ten instances and n_tasks tasks of a millisecond in total."""
+    """Makes a run of a region with ten instances, which have n_tasks tasks of 1 ms each in total."""
     states = {"work_ns": n_tasks // 2 * MS, "idle_ns": 20 * MS, "n_tasks": n_tasks // 2}
     rows = [r.replace(n_instances=10, n_primary=10 * r.n_primary) for r in team(0, [states] * 2)]
     return made_run(rows, [construct(1, k, [MS] * (n_tasks // 2)) for k in range(2)])
@@ -232,7 +232,7 @@ def short(us: int) -> Run:
 
 
 def alone(alone_ms: int) -> list[Finding]:
-    """Returns the findings on two requested threads; a region of one thread takes alone_ms of 100 ms."""
+    """Returns the findings on a run of two threads, of which a region uses one for alone_ms of 100 ms."""
     both_ms = 100 - alone_ms
     both = team(0, [{"work_ns": both_ms * 9 * MS // 10, "sync_ns": both_ms * MS // 10}] * 2)
     one = team(1, [{"work_ns": alone_ms * MS}])
@@ -327,7 +327,7 @@ PROCESSORS: list[Side] = [
 
 
 def loaded(n: int = 200, n_near: int = 0, period: int = 1000) -> list[Finding]:
-    """Returns the findings on n loads of lines that another core wrote, and n_near equally long loads."""
+    """Returns the findings on n loads of lines that another core wrote, and n_near as long ones of others."""
     owner = Owner("task", 1)
     near = SampledLoad(0, owner, cycles=400, source="L3", was_modified=False, weight=n_near, period=period)
     taken = SampledLoad(0, owner, cycles=400, source="L3", was_modified=True, weight=n, period=period)
