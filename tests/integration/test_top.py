@@ -82,7 +82,7 @@ def report_of(directory: Path) -> dict[str, int]:
     return values
 
 
-def test_it_starts_a_program_and_ends_with_the_figures_of_the_report(
+def test_top_starts_a_program_and_ends_with_the_figures_of_the_report(
     terminal: Terminal, tmp_path: Path
 ) -> None:
     directory = tmp_path / "fib.ompass"

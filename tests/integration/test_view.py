@@ -153,7 +153,7 @@ def sql(path: Path, query: str) -> list[Any]:
     return [json.loads(line) for line in ompass("query", path, query, "--json").stdout.splitlines()]
 
 
-def test_it_zooms_to_a_single_task(viewed: Viewed, large: Path, size: str) -> None:
+def test_the_timeline_zooms_to_a_single_task(viewed: Viewed, large: Path, size: str) -> None:
     assert sql(large, "SELECT count(*) AS n FROM tasks")[0]["n"] > N_TASKS[size]
     # Shows the shortest stolen task, or the beginning of a long one: if threads share processors, all stolen
     # tasks may be long. In a window of a whole long task, its intervals would be too narrow to draw.
@@ -465,7 +465,7 @@ def test_the_dark_and_the_light_theme_have_their_own_background(viewed: Viewed) 
 
 
 @pytest.mark.parametrize("width", [420, 1000, 2560])
-def test_it_fits_every_window(browser: Browser, served: str, width: int) -> None:
+def test_the_page_fits_every_window(browser: Browser, served: str, width: int) -> None:
     context = browser.new_context(viewport={"width": width, "height": 900})
     visit = Viewed(context.new_page(), served)
     assert visit.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -659,7 +659,7 @@ def test_only_requests_with_the_token_are_answered(served: str) -> None:
     assert request(served, "POST", f"{token}nothing", question, Content_Type=json_kind)[0] == 404
 
 
-def test_it_ends_when_the_page_is_closed(browser: Browser, marked: Path) -> None:
+def test_the_server_ends_when_the_page_is_closed(browser: Browser, marked: Path) -> None:
     server, url = start(marked, patience_s=2)
     context = browser.new_context()
     visit = Viewed(context.new_page(), url)

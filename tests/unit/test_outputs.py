@@ -84,7 +84,7 @@ def test_file_is_refused_with_the_reason(tmp_path: Path, path: str, why: str) ->
     assert (why in problem) if why else not problem
 
 
-def test_output_to_a_pipe_needs_no_disk() -> None:
+def test_syncing_a_pipe_is_not_an_error() -> None:
     reader, writer = os.pipe()
     with os.fdopen(reader, "rb"), os.fdopen(writer, "wb") as file:
         sync(file)

@@ -102,7 +102,7 @@ def test_without_a_leader_each_rank_plans_for_itself(monkeypatch: pytest.MonkeyP
     start_rank(ARGUMENTS)
 
 
-def test_without_a_job_nothing_is_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_a_rank_nothing_is_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     start_rank(ARGUMENTS)
     publish_plan(ARGUMENTS, ARGUMENTS[3:], "/bin/solver", {})
     publish_failure(125)

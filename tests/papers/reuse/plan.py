@@ -23,7 +23,7 @@ POLICIES: Final = (MTH, NESTED, CORE, SHARED)
 MATMUL, FMM = "matmul", "fmm"
 PROGRAMS: Final = (MATMUL, FMM)
 SYMMETRIC: Final = "matmul-symmetric"
-"""matmul of 64 x 64 tiles, which halve evenly, as the paper's do. The tiles of 4096 rows do not."""
+"""matmul with 64 x 64 tiles: halving divides them evenly, as in the paper, but not the tiles of 4096 rows."""
 
 
 REUSE_THREADS: Final = (1, 6, 12, 24)
