@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that the first advice on a program with a known disease is its cure.
 
-tests/benchmarks/advice.py measures the advice on all of these programs.
+tests/benchmarks/advice.py measures the advice on all programs whose cure is known.
 """
 
 from __future__ import annotations

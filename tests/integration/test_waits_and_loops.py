@@ -153,7 +153,7 @@ def check_waits(seen: Reported) -> None:
 def test_tasks_ready_at_the_same_moment_share_one_idle_time(
     toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
 ) -> None:
-    # If a thread is preempted between the first task's end and the release of the others, it adds idle time.
+    # Preemption of a thread between the first task's end and the release of the others adds idle time.
     in_a_calm_moment(
         lambda: recorded("waits/one_before_many.c", toolchain, "trace", compile_program, run_recorded),
         check_shared_idle_time,
