@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that the first advice on a program with a known disease is its cure.
 
-tests/benchmarks/advice.py measures the advice on all programs whose cure is known.
+tests/benchmarks/advice.py measures the advice on all programs of tests/diseases/advice.csv.
 """
 
 from __future__ import annotations

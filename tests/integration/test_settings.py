@@ -246,7 +246,9 @@ def test_default_directory_is_named_after_program_and_process(
     "variable",
     ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"],
 )
-def test_the_name_of_the_directory_contains_the_rank(variable: str, tied: Path, tmp_path: Path, run_in: RunIn) -> None:
+def test_the_name_of_the_directory_contains_the_rank(
+    variable: str, tied: Path, tmp_path: Path, run_in: RunIn
+) -> None:
     finished = run_in(tied, environment={variable: "7"})
     assert finished.returncode == 0
     (run_dir,) = run_directories(tmp_path)
