@@ -49,7 +49,7 @@ def _version() -> str:
 
 
 def open(path: str | PathLike[str]) -> Recording:
-    """Returns the recorded run in a directory. Raises ompass.errors.RunNotFoundError, DamagedRunError."""
+    """Returns a recorded run, also a packed one. Raises ompass.errors.RunNotFoundError, DamagedRunError."""
     from ompass.recording import open_recording  # only here, because the import is slow
 
     return open_recording(path)

@@ -12,7 +12,7 @@ def main() -> None:
         from ompass.launch.rank_start import start_rank
 
         start_rank(sys.argv[1:])
-    # Imports create many objects but no garbage: collecting it would take a tenth of the start-up time.
+    # Imports create many objects but no garbage; looking for garbage would take a tenth of the start-up time.
     gc.set_threshold(200_000)
     try:
         from ompass.commands.main import main as command

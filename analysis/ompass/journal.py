@@ -29,7 +29,7 @@ class Journal:
         """
         self.path = path
         self._cure = cure
-        self._whole_bytes: int | None = None  # length without an incomplete last line, while the file has one
+        self._whole_bytes: int | None = None  # length up to an incomplete last line; None: there is none
         try:
             self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         except OSError as error:

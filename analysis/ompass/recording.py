@@ -105,7 +105,7 @@ class Recording:
 
     @property
     def findings(self) -> Findings:
-        """Reasons why the run did not scale, with figures."""
+        """Problems of the run, most expensive first, then notes."""
         return Findings.of(self.report)
 
     def location(self, construct: int) -> Location:
@@ -122,8 +122,8 @@ class Recording:
     ) -> Schedule:  # fmt: skip
         """Returns a window's bars, states over time, and matrix of tasks by creating and running thread.
 
-        Each state interval has a bar; if there are more than `limit`, bars show bins instead; 0 omits the
-        bars. Raises DamagedRunError without a trace.
+        Each state interval has a bar. If there are more than `limit` intervals, the bars show bins instead. A
+        `limit` of 0 omits the bars. Raises DamagedRunError without a trace.
         """
         return read_schedule(
             self.path, start_ns=start_ns, end_ns=end_ns, limit=limit, by_home=by_home, n_bins=n_bins
@@ -165,9 +165,9 @@ class Recording:
     ) -> Simulated:  # fmt: skip
         """Returns predicted runs. `machine` is a machine file or an hwloc synthetic string.
 
-        An empty `threads` means the recorded number. Thread counts that cannot be predicted from the trace
-        are in `refusals`, unless `anyway`. Raises UsageError, and NothingToShowError without a trace, tasks
-        or predictions.
+        An empty `threads` means the recorded number. Runs that the trace cannot predict are in `refusals`;
+        `anyway` predicts them, too. Raises UsageError, and NothingToShowError without a trace, parallel
+        regions or predictions.
         """
         predicted = simulate(
             self.path,

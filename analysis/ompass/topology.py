@@ -193,7 +193,7 @@ def _numbered(elements: list[ElementTree.Element]) -> tuple[int, ...]:
 def _cpus(
     element: ElementTree.Element, above: list[ElementTree.Element]
 ) -> Iterator[tuple[int, list[ElementTree.Element]]]:
-    """Yields (number, enclosing objects, outermost first) of every CPU, in hwloc's order."""
+    """Yields the number and the enclosing objects (outermost first) of every CPU, in hwloc's order."""
     for child in element.findall("object"):
         if child.get("type") == "PU":
             yield int(child.get("os_index", "0")), above

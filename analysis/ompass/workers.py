@@ -20,7 +20,7 @@ from ompass.errors import IncompleteInstallationError, OmpassError, UsageError
 Content = TypeVar("Content")
 
 _WORTH_PROCESSES_BYTES: Final = 64 << 20
-"""Smallest logs worth a second process: smaller logs are read before it has started."""
+"""Least total size of logs for several processes: one process reads less before another has started."""
 
 _CONNECT_S: Final = 5
 
@@ -52,7 +52,7 @@ class Workers:
         return _map_in_processes(n_processes, work, paths)
 
     def processors_each(self, paths: Sequence[Path]) -> int:
-        """Returns the number of processors that analyse each run in map(); 0: all of the run's worker."""
+        """Returns the number of processors for each run in map(); 0: all processors of the Dask worker."""
         if self.dask:
             return self.processes and max(1, self.processes // len(paths))
         return max(1, self._n_processors // self._n_processes(paths))

@@ -98,8 +98,8 @@ def render(spec: Spec, path: Path) -> None:
 class BrowserScript:
     """The JavaScript that draws specifications in a browser: window.vegaEmbed, with its dependencies.
 
-    Another process builds it in the background, because this takes seconds. It is kept in the user's cache
-    directory, if possible.
+    Another process builds it in the background, because this takes seconds. If possible, the user's cache
+    directory keeps the script.
     """
 
     def __init__(self) -> None:

@@ -52,7 +52,7 @@ def rank_variables(environ: Mapping[str, str]) -> tuple[str, str, str]:
     """Returns the rank, the rank on this host and the number of ranks; each is empty if it is not known.
 
     Slurm also sets SLURM_PROCID in batch scripts and interactive shells; these are not ranks. If the launcher
-    gives no rank on this host, as PMIx does, another one that names the same rank may do so.
+    gives no rank on this host, as PMIx does, uses the variables of another launcher with the same rank.
     """
     for names in RANKS:
         values = [environ.get(name, "") for name in names]
@@ -109,7 +109,7 @@ def publish_plan(
 ) -> None:
     """Offers the plan of a leader to the other ranks on this host.
 
-    `arguments`: all words after `ompass`. `command`: the program with its arguments, the last of these words.
+    `arguments`: all words after `ompass`. `command`: the last of these words: the program and its arguments.
     """
     if not _is_leader(os.environ):
         return

@@ -109,8 +109,8 @@ def schedule_of(
 ) -> Schedule:
     """Returns the window as bars, unless `limit` is 0, and at most `n_bins` bins of states.
 
-    Each state interval has a bar; if there are more than `limit`, bars show bins instead. `by_home`: the keys
-    of work are homes, not constructs. `threads`: threads with bars (empty: all).
+    Each state interval has a bar. If there are more than `limit` intervals, the bars show bins instead.
+    `by_home`: the keys of work are homes, not constructs. `threads`: threads with bars (empty: all).
     """
     import numpy as np
 

@@ -71,7 +71,7 @@ def _figures(
     row: type[CallRow | ConstructRow | LoopRow | RegionRow | TargetRow | ThreadRow | WaitRow],
     but: Sequence[str] = (),
 ) -> tuple[Column, ...]:
-    """Returns the columns of rows of a profile: the core's fields with a single value."""
+    """Returns the columns of a profile's rows: the core's fields with a single value."""
     return tuple(Column(*field) for field in row.describe() if field[1] and field[0] not in but)
 
 

@@ -155,7 +155,7 @@ def read_timeline(
 
 
 def _refuse_too_many(run: Run, threads: Sequence[int], start_ns: int, end_ns: int, limit: int) -> None:
-    """Raises UsageError for too many slices. Each deferred task has two: its own, and its creation's."""
+    """Raises UsageError for too many slices. Each deferred task has two: itself and its creation."""
     chosen = set(threads) or {thread.thread for thread in run.threads}
     tasks = [row for row in run.constructs if run.kind_of(row.construct) == "task" and row.thread in chosen]
     n_slices = sum(row.n_completed - row.n_undeferred + row.n_created - row.n_undeferred for row in tasks)

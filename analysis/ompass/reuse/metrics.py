@@ -100,7 +100,7 @@ class GroupReuse:
     threads: tuple[int, ...]  # mapped threads; empty if threads belong to the group of their current CPU
     histogram: ReuseHistogram
     kernels: tuple[KernelReuse, ...]
-    distinct_bytes: int  # touched bytes; estimated from a sample
+    distinct_bytes: int  # touched bytes; an estimate if only a sample was analysed
 
 
 @dataclass(frozen=True, slots=True)

@@ -248,7 +248,7 @@ class _Locator:
 
 
 def blocking_places(definition: Definition, resolver: Resolver) -> tuple[BlockingPlace, ...]:
-    """Returns the calls in a construct that may put a thread to sleep, all of the likeliest kind."""
+    """Returns the calls of a construct that may put a thread to sleep; only the likeliest kind."""
     found = []
     for address, name, kind in resolver.blocking_calls(definition):
         location = _without_headers(resolver.locate_code(definition.module, address))[0]
@@ -265,7 +265,7 @@ def _without_headers(inlined: tuple[Location, ...]) -> tuple[Location, ...]:
 
 
 def _line(location: Location) -> Line:
-    """Returns the line; without one, the function, or the library if no name is known."""
+    """Returns the line of a location. If the line is unknown, its place is the file or the module."""
     if location.line:
         place, label = location.place, location.label()
     else:

@@ -244,7 +244,7 @@ def _is_repeated(threads: int, at_p: Sequence[WorkParts], at_one: Sequence[WorkP
 
 
 _AT_LOCKS: Final = {"mutex": ("system_calls",), "allocator": ("blocked", "system_calls")}
-"""The time in the kernel that belongs to a lock; it has no samples. Threads sleep at the lock of malloc.
+"""For each kind of lock, the causes without samples that belong to it. Threads sleep at the lock of malloc.
 A mutex that threads take from each other calls the system, even if no thread sleeps. If threads sleep at a
 mutex, it is held for long, which is another cause."""
 

@@ -103,7 +103,7 @@ class ScalingContent:
 
     @property
     def judged(self) -> NumberOfThreads | None:
-        """The figures for the largest number of threads, up to n_cpus if possible; None if it is one."""
+        """The figures for the most threads, but at most n_cpus if possible; None if all are for one thread."""
         many = [c for c in self.columns if c.point.threads > 1]
         fitting = [c for c in many if self.n_cpus == 0 or c.point.threads <= self.n_cpus]
         chosen = fitting or many
@@ -320,7 +320,7 @@ class SweepRuns:
 def load_runs(
     directory: SweepDirectory, scope: Scope, threads: tuple[int, ...] = ()
 ) -> tuple[SweepRuns, ...]:
-    """Returns the finished rounds for each number in `threads` (if empty, each measured one), fewest first.
+    """Returns the finished rounds for each number in `threads` (empty: all measured numbers), in order.
 
     Raises NothingToShowError if no round is finished, and UsageError for a sweep of an MPI job.
     """

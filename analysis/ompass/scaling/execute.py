@@ -183,7 +183,7 @@ class Watch:
         self._started = time.monotonic_ns()
 
     def others_share(self, own_cpu_ns: int) -> float | None:
-        """Returns the others' part of the CPUs' time, 0 to 1; None if unknown. Call it after the run."""
+        """Returns the part of the CPUs' time that others used (0 to 1), or None. Call this after the run."""
         after, wall_ns = busy_ns(self._cpus), time.monotonic_ns() - self._started
         if self._before is None or after is None or wall_ns <= 0:
             return None

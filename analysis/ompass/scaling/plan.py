@@ -43,7 +43,7 @@ class SweepSpec:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> SweepSpec:
-        """Raises KeyError or TypeError if the values are not a specification."""
+        """Returns the specification in JSON values. Raises KeyError or TypeError for other values."""
         return cls(
             command=tuple(values["command"]),
             baseline=tuple(values["baseline"]),
@@ -65,7 +65,7 @@ class SweepSpec:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run of one program. `value` replaces `{threads}`, `n_ranks` `{ranks}`; 0: the command lacks it."""
+    """One run of one program. `value` replaces {threads}, `n_ranks` replaces {ranks}; 0: not in the command."""
 
     kind: str
     threads: int

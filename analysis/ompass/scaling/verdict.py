@@ -157,9 +157,9 @@ def _is_crowded(point: ScalingPoint, evidence: Evidence) -> bool:
 
 
 def _decisive(point: ScalingPoint, evidence: Evidence, lost_ns: float) -> Finding | None:
-    """Returns the finding that decides the verdict regardless of the losses in the regions, or None.
+    """Returns the finding that decides the verdict alone, without the losses in the regions; else None.
 
-    `lost_ns` is the largest of these losses.
+    `lost_ns` is the largest of these losses; the cost of a serial part must exceed it.
     """
     if _is_crowded(point, evidence):
         return None
@@ -283,7 +283,7 @@ def _finding_of(kind: str, findings: Sequence[Finding]) -> Finding | None:
 
 
 def _title(kind: str, finding: Finding | None) -> str:
-    """Returns the title. If a finding gives another reason for idle time or fine tasks, returns its title."""
+    """Returns the title of the kind, or of a finding that states the reason more precisely."""
     if kind == "scales" and finding is not None:
         return f"{_TITLES[kind]}; {in_sentence(finding.title)}"
     if kind == "too_fine" and finding is not None and finding.kind != kind:

@@ -51,7 +51,7 @@ def shared_address(path: Path, constructs: Collection[int]) -> SharedAddress | N
 
 
 def variable_name(modules: Sequence[Module], address: int) -> str:
-    """Returns the name of the variable that contains an address; empty if unknown, as on the heap."""
+    """Returns the name of the variable that contains an address; empty if unknown (such as heap memory)."""
     below = [module for module in modules if module.base <= address and module.path.startswith("/")]
     for module in sorted(below, key=lambda module: -module.base):
         path = Path(module.path)

@@ -58,7 +58,7 @@ __all__ = ["FASTER", "Advice", "AdviceContent", "Causal", "Change", "advise", "m
 FASTER = 2.0  # speed-up of a construct in the causal profile
 _LEAST_SHARE = 0.005  # least part of the work: smaller constructs are ignored
 _MOST_OF_LARGE = 6  # constructs of a large program in the causal profile: those with the most work
-_CHECKED = 12  # number of best changes for which a range of gains is computed
+_CHECKED = 12  # number of best changes that are kept, each with a range of gains
 _CLOSE = 0.01  # gains that differ by less are close: see ranked()
 # Changes that come last, whatever they gain: no released runtime replays graphs, and more threads leave the
 # program as it is.

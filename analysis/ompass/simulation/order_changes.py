@@ -69,8 +69,8 @@ def _merged_waits(trial: Trial) -> Iterator[Candidate]:
 def _dependences(trial: Trial) -> Iterator[Candidate]:
     """Yields deeper pipelines, and programs without some dependences.
 
-    First removes the dependences between each pair of constructs, then those in each group of constructs that
-    depend on each other, for example through one variable.
+    Each program lacks the dependences between one pair of constructs, or those in one group of constructs
+    that depend on each other, for example through one variable.
     """
     shapes = dependences(trial.program)
     for shape in shapes:

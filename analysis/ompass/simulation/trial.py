@@ -129,7 +129,7 @@ class Trial:
         at_most: bool = False,
         **properties: Any,
     ) -> Candidate:
-        """Returns the change with the value of the shortest run, or the middle one of equally short runs."""
+        """Returns the change with the best value: of the shortest run, or the middle one of equal runs."""
         runs = self._runs_of(ways)
         tried = [Tried(value, run.wall_ns) for value, run in runs.items()]
         queued = [run.n_tasks - run.n_inlined for run in runs.values()]

@@ -90,7 +90,7 @@ class BlockingCalls:
     def _bodies(self, start: int, before: Sequence[_Mention]) -> list[int]:
         """Returns the functions whose addresses the last call of `before` may pass, the latest first."""
         found: list[int] = []
-        is_earlier = False  # True in code before the start of another construct, which may use the address
+        is_earlier = False  # True before the start of an earlier construct, which may use the address
         for mention in reversed(before[:-1]):
             is_earlier |= mention.is_call and bool(_STARTS.fullmatch(self._imported.get(mention.target, "")))
             if is_earlier and found:
@@ -101,7 +101,7 @@ class BlockingCalls:
         return found
 
     def _below(self, body: int) -> tuple[BlockingCall, ...]:
-        """Returns the calls in a function and in the functions that it calls."""
+        """Returns the calls of the likeliest kind in a function and in the functions that it calls."""
         found: dict[str, set[BlockingCall]] = {}
         ahead, seen, left = deque([body]), {body}, _MOST_CODE
         while ahead and left > 0:

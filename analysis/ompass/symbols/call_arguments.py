@@ -178,7 +178,7 @@ _STARTS: Final = (
 
 
 class Bodies:
-    """The calls of one file that start constructs of gcc, or regions of flang."""
+    """The calls of one file that start constructs of gcc, or regions and tasks of flang."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -191,7 +191,7 @@ class Bodies:
             return ""
 
     def body_of_task(self, offset: int) -> int:
-        """Returns the body of flang's task that the call returning to `offset` creates: its address, or 0."""
+        """Returns the address of the body of flang's task whose creation returns to `offset`, or 0."""
         _, bodies = self._bodies or ((), ())
         if not bodies or not _CREATIONS.fullmatch(self.called(offset)):
             return 0

@@ -37,7 +37,7 @@ def find_debug_file(module: Module, recorded_ns: int = 0, roots: Sequence[Path] 
     """Returns the best file with symbols of `module` on this machine.
 
     Never uses a file with another build id than recorded, because its lines would be wrong. Ignores a
-    module without a build id that was modified after `recorded_ns` (start of the run since the epoch).
+    module without a build id if its file was modified after `recorded_ns` (start of the run since the epoch).
     """
     path = Path(module.path)
     separate = _by_build_id(module.build_id, roots)

@@ -47,7 +47,7 @@ _AT_END = re.compile(r"GOMP_(taskgroup\w*|barrier)|__kmpc_end_taskgroup")
 
 
 def directive_of(called: str) -> re.Pattern[str] | None:
-    """Returns a pattern of the text of the directives whose code calls this function; None for any."""
+    """Returns a pattern of the text of the directives whose code calls this function; None if unknown."""
     return next((directive for calls, directive in _KINDS if calls.fullmatch(called)), None)
 
 
@@ -59,7 +59,7 @@ class Directives:
         self._recorded_ns = recorded_ns
 
     def before(self, file: str, statement: int, called: str) -> int:
-        """Returns the line of the directive in the line of a statement, or just before it; 0 if none."""
+        """Returns the line of the directive at or just before the line of a statement; 0 if there is none."""
         return self._before(self._lines(file), statement, directive_of(called))
 
     def of_call(self, frames: Sequence[Frame], called: str) -> Sequence[Frame]:
@@ -119,7 +119,7 @@ def _condition_of(lines: Sequence[str], line: int) -> int:
 
 
 def _first(lines: Sequence[str], candidates: Iterable[int], kind: re.Pattern[str]) -> int:
-    """Returns the first of these lines with a directive of this kind; 0 if its function has none there.
+    """Returns the first of these lines with a directive of this kind; 0 if there is none in the function.
 
     A search towards the begin also ends at the directive of the parallel region.
     """

@@ -49,9 +49,9 @@ class _Step:
     address: int
     end: int
     name: str
-    reads: frozenset[str]  # registers and places of the stack that it reads for its value
+    reads: frozenset[str]  # registers and stack slots from which it computes its value
     writes: frozenset[str]
-    bases: tuple[frozenset[str], ...]  # the registers of each address, except on the stack
+    bases: tuple[frozenset[str], ...]  # the registers of each memory address, except on the stack
     stores: bool  # True if it writes to one of these addresses
     is_atomic: bool
     sources: frozenset[str] = frozenset()  # the registers that it writes to memory
@@ -75,7 +75,7 @@ class _Loop:
     at: list[Dependences] = field(default_factory=list)  # before each step
 
     def varies(self, k: int, registers: Iterable[str]) -> bool:
-        """True if a register varies before step k."""
+        """True if one of the registers varies before step k."""
         return any(not self.varying.isdisjoint(self.at[k].get(r, {r: False})) for r in registers)
 
     @property

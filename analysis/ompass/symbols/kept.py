@@ -54,7 +54,7 @@ class Answers:
     behaviours: dict[Address, str] = field(default_factory=dict)
     updates: dict[Address, int] = field(default_factory=dict)  # addresses of atomic updates
     blocking: dict[Address, tuple[BlockingCall, ...]] = field(default_factory=dict)  # by construct
-    lines: dict[str, Mapping[int, str]] = field(default_factory=dict)  # of source files, by number
+    lines: dict[str, Mapping[int, str]] = field(default_factory=dict)  # source lines, by file and number
 
     def forget_places(self, module: int) -> None:
         """Removes all functions and lines of a module."""
@@ -172,7 +172,7 @@ class _Writer:
         }  # fmt: skip
 
     def _rows(self, answers: Mapping[Address, Value], form: Callable[[Value], Any]) -> list[list[Any]]:
-        """Returns [module, addresses, answers] by module; an address is a step from the previous address."""
+        """Returns [module, addresses, answers] by module; each address is the step from the previous one."""
         rows = []
         for module in sorted({module for module, _ in answers} & self._answers.modules.keys()):
             addresses = sorted(address for number, address in answers if number == module)
@@ -228,7 +228,7 @@ class _Reader:
             "updates": [],
             "blocking": [],
             **content,
-        }  # earlier versions of ompass lack these
+        }  # names files of earlier versions lack these tables
         self._modules = modules
         self._texts = [_checked(text, str) for text in content["texts"]]
         self._known: dict[int, ModuleNames] = {}

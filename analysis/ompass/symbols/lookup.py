@@ -94,7 +94,7 @@ class Lookup:
         return frames
 
     def of_call(self, address: int) -> tuple[Frame, ...]:
-        """Returns frames; a call without a line in flang's body of a construct gets the body's first line."""
+        """Returns frames; a call without a line in flang's body of a construct gets the construct's line."""
         frames = self(address)
         if not frames or any(frame.line for frame in frames):
             return frames
@@ -105,7 +105,7 @@ class Lookup:
         return self._in_flang_body(self(address), address)
 
     def _in_flang_body(self, frames: tuple[Frame, ...], address: int) -> tuple[Frame, ...]:
-        """Returns the frames with the line of the construct, if the address is in flang's body of it.
+        """Returns the frames; if the address is in flang's body of a construct, with the construct's line.
 
         The construct has the smallest line from the address to the end of the body. The code that loads
         shared variables may have lines just before the construct, but each only once. A loop's line occurs
@@ -134,8 +134,8 @@ class Lookup:
                 break
             lines.append(found[-1].line if found else 0)
         runs = Counter(line for line, _ in itertools.groupby(lines) if line)
-        # Omits lines up to the routine's own: arrays whose bounds are arguments have this line. Some code of
-        # inlined routines, which usually precede it in the file, belongs to no inlined frame.
+        # Omits lines up to the first line of the routine. Code for arrays whose bounds are arguments has that
+        # line. Some code of inlined routines has no inlined frame; these routines usually come earlier.
         routine = self._first_line_of(frames[-1].symbol.partition(FLANG_BODY)[0])
         return Counter({line: n for line, n in runs.items() if line > routine}) or runs
 

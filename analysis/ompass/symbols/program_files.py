@@ -149,7 +149,7 @@ class ModuleFile:
     def _frames_of_call(self, offset: int) -> Sequence[Frame]:
         """Returns the frames of the call that returns to `offset`, innermost first; empty if unknown.
 
-        If the call starts a construct of gcc or a region of flang, the first frame belongs to its body.
+        If the call starts a construct (gcc) or a region or task (flang), the first frame belongs to its body.
         """
         if self.lookup is None:
             return ()

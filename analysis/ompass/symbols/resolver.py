@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers questions about the code addresses of a run, each once, and collects the problems.
+"""Answers questions about the code addresses of a run, remembers the answers, and collects the problems.
 
 Uses the answers in the run's names file first, then the files of the program (`program_files`).
 Also has the notes on constructs whose own lines are unknown, because their calls return into the runtime.
@@ -81,11 +81,11 @@ class Resolver:
         self.is_kept = kept is not None  # True if the run has a names file that can be used
         self.has_news = False  # True if `answers` has more than the names file
         self.may_keep = True  # False if a later version of ompass wrote the names file
-        self._stopgaps: dict[tuple[int, Address], object] = {}  # from missing or changed files; never kept
+        self._stopgaps: dict[tuple[int, Address], object] = {}  # from missing or changed files; not kept
         self._noted: set[int] = set()
         self._files: dict[int, ModuleFile] = {}
         self.shared = Shared()
-        self.problems: list[str] = []  # sentences, one per module that cannot be read fully
+        self.problems: list[str] = []  # sentences about missing names and lines
 
     @classmethod
     def of_run(cls, run: Run) -> Resolver:
@@ -188,7 +188,7 @@ class Resolver:
         )
 
     def blocking_calls(self, definition: Definition) -> tuple[BlockingCall, ...]:
-        """Returns the calls in a construct that may put a thread to sleep, all of the likeliest kind."""
+        """Returns the calls of a construct that may put a thread to sleep; only the likeliest kind."""
         return self._about(
             definition,
             self.answers.blocking,
@@ -223,7 +223,7 @@ class Resolver:
         ask: Callable[[int, int], Value],
         is_sound: Callable[[int], bool],
     ) -> Value:
-        """Returns the known answer, or asks the files. Only sound answers may be kept."""
+        """Returns the known answer, or asks the files. Keeps the answer if `is_sound(module)`."""
         if key in table:
             return table[key]
         stopgap = (id(table), key)
@@ -256,7 +256,7 @@ class Resolver:
                 self.problems.append(problem)
 
     def _look_for_lines(self, module: int, *, only_installed: bool = False) -> None:
-        """Forgets the kept places of a module without lines, if it has lines now.
+        """Forgets the kept places of a module that had no lines when they were kept, but has lines now.
 
         `only_installed`: look for installed debug files only. Most libraries never get lines, and reading
         files is slow.
