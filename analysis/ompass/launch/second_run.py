@@ -85,7 +85,7 @@ def why_once(
 ) -> str:  # fmt: skip
     """Returns the reason why the program should not run again; empty if it is safe.
 
-    Rewinds standard input if it is a file.
+    Sets standard input, if it is a file, back to `before.offset`.
     """
     if ending.signal or ending.exit_code or ending.interrupt:
         return f"the program {ending.describe()}"

@@ -103,7 +103,7 @@ class ScalingContent:
 
     @property
     def judged(self) -> NumberOfThreads | None:
-        """The figures for the most threads, but at most n_cpus if possible; None if all are for one thread."""
+        """The figures for the most threads, but at most n_cpus if possible; None for one thread only."""
         many = [c for c in self.columns if c.point.threads > 1]
         fitting = [c for c in many if self.n_cpus == 0 or c.point.threads <= self.n_cpus]
         chosen = fitting or many

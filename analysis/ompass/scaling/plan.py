@@ -65,7 +65,7 @@ class SweepSpec:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run of one program. `value` replaces {threads}, `n_ranks` replaces {ranks}; 0: not in the command."""
+    """One run of one program. `value` replaces {threads}, `n_ranks` replaces {ranks}; 0: not in command."""
 
     kind: str
     threads: int

@@ -66,7 +66,7 @@ class Skeleton:
     folder: str  # the working directory of the compiler
     file: str  # the name of its .dwo file
     dwo_id: int
-    base: int  # the lowest address
+    base: int  # DW_AT_low_pc, to which its ranges are relative
     addresses_at: int  # offset of its part of .debug_addr
     ranges_at: int  # offset of its part of .debug_ranges (DWARF 4)
     ranges: tuple[tuple[int, int], ...]

@@ -122,7 +122,7 @@ class SplitUnit:
     ) -> None:
         """Reads the unit. Raises DamagedUnitError.
 
-        `ranges_at` reads the program's .debug_ranges (DWARF 4); `base` is the unit's lowest address.
+        `ranges_at` reads the program's .debug_ranges (DWARF 4); `base` is the unit's DW_AT_low_pc.
         """
         self._sections, self._addresses, self._ranges_at, self._base = sections, addresses, ranges_at, base
         self._by_offset: dict[int, Function] = {}
