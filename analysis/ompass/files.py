@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that a path is writable before long work begins; reads and syncs files that may be FIFOs."""
+"""Checks that a path is writable before long work begins; reads and syncs files without blocking at FIFOs."""
 
 from __future__ import annotations
 

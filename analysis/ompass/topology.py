@@ -33,7 +33,7 @@ class CacheGroup:
     llc_bytes: int  # 0: unknown
 
     def with_sizes(self, l2_bytes: int = 0, llc_bytes: int = 0) -> CacheGroup:
-        """Returns a copy with the given sizes. 0 keeps the size, or assumes one if it is unknown."""
+        """Returns a copy with the given sizes. For a size of 0, keeps the known size or assumes one."""
         llc_bytes = llc_bytes or self.llc_bytes or _ASSUMED_LLC_BYTES
         return replace(
             self, l2_bytes=l2_bytes or self.l2_bytes or min(_ASSUMED_L2_BYTES, llc_bytes), llc_bytes=llc_bytes

@@ -62,7 +62,7 @@ class Schedule:
     edges_ns: NDArray[np.int64]  # limits of the bins, one more than bins; outer bins may exceed the window
     bins: NDArray[np.uint64]  # thread-time by bin and state
     bars: Bars
-    is_binned: bool  # the bars are parts of bins
+    is_binned: bool  # True if the bars are parts of bins
     ran: tuple[tuple[int, ...], ...]  # [creating thread][running thread]: deferred tasks of the whole run
 
     @property

@@ -60,8 +60,8 @@ class Slice:
     construct: int
     task: int
     depth: int
-    resumed: bool  # a suspended task resumes
-    untimed: bool  # an undeferred task, with the time of the preceding event
+    resumed: bool  # True if a suspended task resumes
+    untimed: bool  # True for an undeferred task with the time of the preceding event
 
     def label(self, names: Mapping[int, str]) -> str:
         """Returns the label in viewers; `names`: names by construct."""

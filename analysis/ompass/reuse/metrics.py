@@ -61,7 +61,7 @@ class ReuseHistogram:
         )
 
     def scaled_to(self, total_bytes: int) -> ReuseHistogram:
-        """Returns a histogram of `total_bytes` with the same shares, in whole bytes; itself if empty."""
+        """Returns a histogram of `total_bytes` with the same shares, in whole bytes; unchanged if empty."""
         if self.accessed_bytes in (0, total_bytes):
             return self
         classes = _shared_out(

@@ -249,7 +249,7 @@ def _may_get_chunk(sample: LocatedSample) -> bool:
 
 
 def _larger_chunks(chunk: float, chunk_ns: float, n_iterations: float) -> str:
-    """Returns the cure: a chunk with some microseconds of work; a static schedule if chunks are few.
+    """Returns the cure: a chunk with some microseconds of work; a static schedule if no larger one helps.
 
     `chunk`: current iterations in a chunk; `n_iterations`: iterations in an instance of the loop.
     """

@@ -159,7 +159,7 @@ class Runs:
 
     @property
     def ratio(self) -> float:
-        """The number of tasks on P threads over that on one thread; 1 if their mean work differs."""
+        """The executions on P threads over the executions on one; 1 if their mean work differs."""
         if not self.n or not self.one_n or not self.one_work_ns:
             return 1.0
         means = (self.work_ns / self.n) / (self.one_work_ns / self.one_n)

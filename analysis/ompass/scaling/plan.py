@@ -26,7 +26,7 @@ ELISION: Final = "elision"
 class SweepSpec:
     """The settings that determine measurements. Sweeps with equal specifications may share a directory.
 
-    They exclude the numbers of threads, ranks and repeats, because a user may extend these later.
+    Excludes the numbers of threads, ranks and repeats, because a user may extend these later.
     """
 
     command: tuple[str, ...]
@@ -94,7 +94,7 @@ def one_round(
     """Returns the jobs of one round: serial programs, then one thread and each number of threads.
 
     With `ranks`, each number of threads runs on each number of ranks. A command that contains `{threads}`
-    also runs on one thread with each of its values.
+    also runs on one thread with each value of `{threads}`.
     """
     found: dict[Job, None] = {}
     for kind in (BASELINE, ELISION):

@@ -53,7 +53,7 @@ class Evidence:
     """Facts about a point in addition to its times."""
 
     findings: tuple[Finding, ...]  # problems of one run on P threads, most expensive first
-    fine_inflation_ns: float  # W_P,c - W_1,c of the constructs whose tasks are too fine
+    fine_inflation_ns: float  # W_P,c - W_1,c of the constructs with FINE_FINDINGS
     n_cpus: int  # CPUs that the threads could use; 0: unknown
     n_tasks: int = 0  # tasks completed in that run
     others: float = 0.0  # part of these CPUs' time that other programs took

@@ -24,7 +24,7 @@ ADDRESS: Final = "127.0.0.1"
 _MOST_BYTES: Final = 4 << 20  # largest request: rows of all threads of many ranks
 _MOST_DIGITS: Final = 20  # of a request's length
 _BEAT_S: Final = 1.0
-_PATIENCE_S: Final = 5.0  # a page being reloaded is briefly gone
+_PATIENCE_S: Final = 5.0  # a page that reloads is briefly closed
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ class Change:
     low: float = 0.0
     high: float = 0.0
     tried: tuple[Tried, ...] = ()
-    at_most: bool = False  # True if the gain is a bound: the trace does not show the necessary order
+    at_most: bool = False  # True if the gain is an upper bound: the trace does not show the necessary order
     limit: str = ""  # for kind "threads": the limit of the gain: lock, chain, memory; empty: unknown
     limit_ns: int = 0  # the shortest possible time under this limit; 0: unknown
     iterations: int = 0  # grain, finer: iterations of a taskloop in each changed task; 0: unknown
@@ -145,7 +145,7 @@ class Trial:
         return program.n_tasks + program.n_dependences + program.n_accesses >= LARGE
 
     def _runs_of(self, ways: Mapping[int, Way]) -> dict[int, SimulatedRun]:
-        """Returns the runs in order; for a large program, of every third value and of those near the best."""
+        """Returns the runs by value; for a large program, only every third value and those near the best."""
         values = list(ways)
         first = coarse_values(len(values)) if self.is_large else range(len(values))
 

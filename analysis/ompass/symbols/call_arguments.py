@@ -40,7 +40,7 @@ from ompass.symbols.lookup import FLANG_BODY
 
 FIRST, THIRD, FOURTH, SIXTH = 7, 2, 1, 9  # registers of these arguments: rdi, rdx, rcx, r9
 _NEAR: Final = 64  # bytes before a call that contain its arguments
-_FAR: Final = 256  # the same, if there is no other call between
+_FAR: Final = 256  # the same, if they contain no other call
 _MOST_CODE: Final = 1 << 20  # largest function to search
 _CALL: Final = 0xE8  # the first of the five bytes of an x86-64 call
 

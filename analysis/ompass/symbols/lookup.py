@@ -123,7 +123,7 @@ class Lookup:
         return sorted(self._lines_of_body(self(address), address))
 
     def _lines_of_body(self, frames: tuple[Frame, ...], address: int) -> Counter[int]:
-        """Returns how often each line begins between the address and the end of flang's body around it."""
+        """Returns the number of code pieces with each line, from the address to the end of flang's body."""
         # Without the native lookup, each address would start a program.
         if not frames or FLANG_BODY not in frames[-1].symbol or not self._native:
             return Counter()

@@ -80,7 +80,7 @@ def short_name(function: str) -> str:
 
 
 def compact_name(function: str, width: int) -> str:
-    """Returns the short name; if longer than `width`, without template arguments and scopes' parameters."""
+    """Returns the short name; if it exceeds `width`, without template arguments and parameters of scopes."""
     name = short_name(function)
     if len(name) <= width:
         return name
