@@ -331,7 +331,7 @@ def predict(
     costs = dict(machine.costs_of(policy))
     added = machine.recording
     plain = added.create or 0.0
-    # Costs of recording in the simulated run. Tasks recorded in a team of one get those of a larger team.
+    # Costs of recording in the simulated run. Tasks recorded in a team of one get the costs of a larger team.
     kept = Recording() if untraced else added
     if threads > 1:
         for name, ns in (("dequeue", kept.schedule), ("steal", kept.schedule), ("wait", kept.wait)):
