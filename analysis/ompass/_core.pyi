@@ -43,7 +43,7 @@ class Definition(Row):
     def __init__(self, *, id: int = 0, kind: str = '', flags: int = 0, module: int = 0, offset: int = 0, name: str = '', is_place_around: bool = False) -> None: ...
     id: Final[int]  # index into Run.definitions
     kind: Final[str]  # program (id 0: outside of every region), task, parallel, kernel, phase, wait, loop, mpi, target or device
-    flags: Final[int]  # task: OMPT flags at its first creation, and 1 << 21 if its if clause was false; wait or loop: OMPT kind; MPI call: number of its class; target: kind | (device + 1) << 8; device: number << 1 | 1 if it reports its own times, else 0; other kinds: 0
+    flags: Final[int]  # task: OMPT flags at its first creation, and 1 << 21 if its if clause was false; wait or loop: OMPT kind; MPI call: number of its class; target: kind | (device + 1) << 8; device: number << 1 | (1 if it reports its own times, else 0); other kinds: 0
     module: Final[int]  # index into Run.modules; -1: unknown
     offset: Final[int]  # ELF virtual address of the return address in the module; look up offset - 1, which is in the call; 0: unknown
     name: Final[str]  # name of a kernel, a phase, an MPI function or a type of device; else empty
@@ -320,7 +320,7 @@ def read_profile(directory: str) -> Run:
 def replay_trace(directory: str, start_ns: int = 0, end_ns: int = -1) -> Run:
     """
     Recomputes the statistics of the window [start_ns, end_ns) (-1: to the end) from the events.
-    Times are cut to the window. A task, a kernel or a wait for a lock counts if it ends in the window. Another wait or a call counts if it begins in the window. A region counts if it overlaps the window. Raises LogError, also if the run has no trace.
+    Times are cut to the window. A task, a kernel or a wait for a lock counts if it ends in the window. Other waits, and calls, count if they begin in the window. A region counts if it overlaps the window. Raises LogError, also if the run has no trace.
     """
 
 class EventTable(Columns):
@@ -362,7 +362,7 @@ class GraphGroup(Row):
     number: Final[int]  # index into TaskGraph.groups; 0: the program outside of regions
     kind: Final[str]  # program, parallel (implicit tasks) or task
     parent: Final[int]  # number of the group whose tasks created these
-    construct: Final[int]  # number of the tasks' construct; of implicit tasks, their parallel region
+    construct: Final[int]  # number of the tasks' construct; for implicit tasks, of their region
     depth: Final[int]  # levels of creation above the group
     folded: Final[bool]  # true if it contains tasks from deeper levels
     n_tasks: Final[int]  # deferred or implicit tasks that started
@@ -462,7 +462,7 @@ class GroupReuse(Row):
     kernels: Final[tuple[KernelReuse, ...]]  # kernels with accesses
     distinct_bytes: Final[int]  # distinct bytes that the group touched; with sampling, only in sampled blocks
     memory_bytes: Final[int]  # size of the tables that the analysis of this group used
-    sample: Final[tuple[tuple[int, ...], ...]]  # empty if exact; else a row for each of 32 random parts of the sampled blocks, with its bytes by reuse distance d: 8 bins per power of two (d below 8 is in bin d, another d in bin 8 * floor(log2 d) + the three bits after its highest bit), then the cold and the coherence bytes
+    sample: Final[tuple[tuple[int, ...], ...]]  # empty if exact; else 32 rows, one for each random part of the sampled blocks. A row has the bytes of its part in bins by reuse distance d, then the cold and the coherence bytes. Each power of two has 8 bins: d below 8 is in bin d, a larger d in bin 8 * floor(log2 d) + the three bits after its highest bit
 
 class Reuse(Row):
     """Accesses by reuse distance in each cache group."""
@@ -535,7 +535,7 @@ class Samples(Row):
     n_refused: Final[int]  # threads that the kernel refused to sample
     error: Final[int]  # errno of the last such refusal
     wants_loads: Final[bool]  # true if samples of loads were requested
-    loads_error: Final[int]  # errno if the kernel refused samples of loads, so that samples are of time; 0: none
+    loads_error: Final[int]  # errno if the kernel refused to sample loads and the tool sampled time instead; 0: none
     threads: Final[tuple[SampledThread, ...]]  # sampled threads
 
 def read_samples(directory: str) -> Samples:
@@ -568,7 +568,7 @@ class TaskProgram:
     preempted_ns: Final[int]  # time in which threads were preempted; not part of work_ns
     longest_hold_ns: Final[int]  # work under the lock that tasks hold longest, in total
     few_tasks_ns: Final[int]  # work of the longest task of each small group that an implicit task creates before it waits, in total; a group is small if it has at most two tasks per recorded thread, and no task in it creates tasks
-    def set_facts(self, system_ns: int, asks_for_threads: bool, locking_ns: int) -> None: """Sets the attributes of these names. The trace lacks their values."""
+    def set_facts(self, system_ns: int, asks_for_threads: bool, locking_ns: int) -> None: """Sets the attributes with these names. The trace lacks their values."""
     system_ns: Final[int]  # time in the kernel in regions; 0 if unknown
     asks_for_threads: Final[bool]  # True if the program's files call functions that return numbers of threads or processors
     locking_ns: Final[int]  # work of constructs, recorded on one thread, whose code takes locks of the C library
@@ -826,7 +826,7 @@ def without_lock(program: TaskProgram, lock: int) -> TaskProgram:
 
 def share_serial(program: TaskProgram, before: int, after: int, n_threads: int) -> TaskProgram:
     """
-    Shortens the serial work from a region of `before` to a region of `after` to 1 / `n_threads`.
+    Divides the serial work between a region of `before` and the next region, of `after`, by `n_threads`.
     Both are constructs. A `before` of 0 is the begin of the program, and an `after` of 0 is its end.
     """
 

@@ -7,10 +7,10 @@
 //   a broadcast or scatter ends on a rank when the root has begun it
 //   a reduction or gather ends on the root when all ranks have begun it, and on other ranks at once
 //   a scan ends on a rank when all lower ranks have begun it
-//   another collective ends when all ranks have begun it
+//   any other collective ends when all ranks have begun it
 //   a wait ends when the operations of its requests have ended
 //   a region with MPI calls ends when each of its threads has done its work and calls, and has left the last barrier
-//   another region takes its recorded time
+//   any other region takes its recorded time
 #pragma once
 
 #include <cstdint>

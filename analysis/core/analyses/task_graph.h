@@ -24,7 +24,7 @@ struct TaskGraphOptions {
 // Tasks of one construct that were created in one group. Group 0 is the program outside of every region.
 struct GraphGroup {
     uint32_t parent = 0;
-    uint32_t construct = 0; // construct of the tasks; of implicit tasks, their parallel region
+    uint32_t construct = 0; // construct of the tasks; for implicit tasks, of their region
     uint32_t depth = 0;
     bool folded = false; // includes tasks from deeper levels
     uint64_t n_tasks = 0; // deferred or implicit tasks that started

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns accesses into moves. Each access creates a moment: a slot in RecencyWeights, which holds the bytes last touched
-// then. A move takes bytes of an access from the slot of their last touch, if any, to the new slot. Tracks addresses
-// and the writes of other groups; RecencyWeights computes distances from the moves.
+// Turns accesses into moves. Each access creates a moment. The moment's slot in RecencyWeights holds the bytes last
+// touched at this moment. A move takes bytes of an access from the slot of their last touch, if any, to the new slot.
+// Tracks addresses and the writes of other groups; RecencyWeights computes distances from the moves.
 #pragma once
 
 #include <algorithm>

@@ -38,9 +38,9 @@ using Given = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
       reuse.distinct_bytes)                                                                                            \
     X(uint64_t, memory_bytes, "size of the tables that the analysis of this group used", reuse.memory_bytes)           \
     X(Matrix, sample,                                                                                                  \
-      "empty if exact; else a row for each of 32 random parts of the sampled blocks, with its bytes by reuse "         \
-      "distance d: 8 bins per power of two (d below 8 is in bin d, another d in bin 8 * floor(log2 d) + the three "    \
-      "bits after its highest bit), then the cold and the coherence bytes",                                            \
+      "empty if exact; else 32 rows, one for each random part of the sampled blocks. A row has the bytes of its part " \
+      "in bins by reuse distance d, then the cold and the coherence bytes. Each power of two has 8 bins: d below 8 "   \
+      "is in bin d, a larger d in bin 8 * floor(log2 d) + the three bits after its highest bit",                       \
       sample)
 
 #define OMPASS_REUSE(X)                                                                                                \

@@ -68,7 +68,7 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
     X(uint32_t, flags,                                                                                                 \
       "task: OMPT flags at its first creation, and 1 << 21 if its if clause was false; wait or loop: OMPT kind; MPI "  \
       "call: number of its class; target: kind "                                                                       \
-      "| (device + 1) << 8; device: number << 1 | 1 if it reports its own times, else 0; other kinds: 0",              \
+      "| (device + 1) << 8; device: number << 1 | (1 if it reports its own times, else 0); other kinds: 0",            \
       from.flags)                                                                                                      \
     X(int64_t, module, "index into Run.modules; -1: unknown",                                                          \
       from.module == ~0u ? -1 : static_cast<int64_t>(from.module))                                                     \
@@ -261,7 +261,7 @@ void bind_run(nb::module_ &m) {
     m.def("replay_trace", &replay, nb::arg("directory"), nb::arg("start_ns") = 0, nb::arg("end_ns") = -1,
           "Recomputes the statistics of the window [start_ns, end_ns) (-1: to the end) from the events.\n\n"
           "Times are cut to the window. A task, a kernel or a wait for a lock counts if it ends in the window. "
-          "Another wait or a call counts if it begins in the window. A region counts if it overlaps the window. "
+          "Other waits, and calls, count if they begin in the window. A region counts if it overlaps the window. "
           "Raises LogError, also if the run has no trace.");
 }
 

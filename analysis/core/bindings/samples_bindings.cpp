@@ -63,7 +63,7 @@ int64_t number_of(uint32_t construct) { return construct ? static_cast<int64_t>(
     X(uint32_t, n_refused, "threads that the kernel refused to sample", run.process->n_unsampled)                      \
     X(uint32_t, error, "errno of the last such refusal", run.process->sample_error)                                    \
     X(bool, wants_loads, "true if samples of loads were requested", run.process->wants_loads != 0)                     \
-    X(uint32_t, loads_error, "errno if the kernel refused samples of loads, so that samples are of time; 0: none",     \
+    X(uint32_t, loads_error, "errno if the kernel refused to sample loads and the tool sampled time instead; 0: none", \
       run.process->loads_error)                                                                                        \
     X(Rows<PythonSampledThread>, threads, "sampled threads", threads)
 

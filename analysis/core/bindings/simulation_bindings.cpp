@@ -401,7 +401,7 @@ void bind_program(nb::module_ &m) {
                 program.locking_ns = locking_ns;
             },
             nb::arg("system_ns"), nb::arg("asks_for_threads"), nb::arg("locking_ns"),
-            "Sets the attributes of these names. The trace lacks their values.")
+            "Sets the attributes with these names. The trace lacks their values.")
         .def_ro("system_ns", &TaskProgram::system_ns, "time in the kernel in regions; 0 if unknown")
         .def_ro("asks_for_threads", &TaskProgram::asks_for_threads,
                 "True if the program's files call functions that return numbers of threads or processors")
@@ -567,7 +567,7 @@ void bind_order(nb::module_ &m) {
                 share_serial(program, place_of(program, before), place_of(program, after), n_threads));
         },
         nb::arg("program"), nb::arg("before"), nb::arg("after"), nb::arg("n_threads"),
-        "Shortens the serial work from a region of `before` to a region of `after` to 1 / `n_threads`.\n\n"
+        "Divides the serial work between a region of `before` and the next region, of `after`, by `n_threads`.\n\n"
         "Both are constructs. A `before` of 0 is the begin of the program, and an `after` of 0 is its end.");
     bind_change(m, "deepen", &deepen,
                 "Allows `factor` times as many items in flight in a pipeline.\n\n"

@@ -14,7 +14,7 @@ namespace {
     X(uint32_t, number, "index into TaskGraph.groups; 0: the program outside of regions", number, first)               \
     X(std::string, kind, "program, parallel (implicit tasks) or task", kind, first)                                    \
     X(uint32_t, parent, "number of the group whose tasks created these", from.parent, first)                           \
-    X(uint32_t, construct, "number of the tasks' construct; of implicit tasks, their parallel region", from.construct, \
+    X(uint32_t, construct, "number of the tasks' construct; for implicit tasks, of their region", from.construct,      \
       first)                                                                                                           \
     X(uint32_t, depth, "levels of creation above the group", from.depth, first)                                        \
     X(bool, folded, "true if it contains tasks from deeper levels", from.folded, either)                               \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times that the walk of one thread needs from others: when tasks were created, and when regions began and ended.
-// Walks of one thread after another use this index. A walk in order of time (ordered_walk.h) does not need it.
+// Walks that read one thread after another use this index. A walk in order of time (ordered_walk.h) does not need it.
 #pragma once
 
 #include <functional>
@@ -42,7 +42,7 @@ inline const RecordedRegion &region_in(const RecordedRegions &regions, uint64_t 
 
 // The time of a creation in ticks.  begin <= time <= latest
 struct CreationTime {
-    uint64_t begin; // start of the creating call; the creator's work before it precedes the task
+    uint64_t begin; // start of the creating call; the creator's work before this time precedes the task
     uint64_t time; // earliest possible time of the creation
     uint64_t latest; // latest possible time; equal to `time` if that is exact
 };

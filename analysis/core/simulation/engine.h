@@ -3,7 +3,7 @@
 // one pending event. The same input and seed give the same run, to the nanosecond.
 //
 //   work + create + schedule + sync + idle  =  threads x wall time, in integer nanoseconds
-//   work  =  the program's work, each piece divided by the machine's clock ratio (without Changes and a memory model)
+//   work  =  the program's work, each kWork divided by the machine's clock ratio (without Changes and a memory model)
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models caches and memory from the data that kernels declare. A block enters the caches of the thread that touches it,
-// and replaces the least recently used block. A write invalidates the copies in all other caches. Other threads get a
-// written block from the writer's last-level cache while that cache has it, then from memory. A page belongs to the
-// node that touches it first, or pages are interleaved. The time of a block depends on the cache or node that has it
-// and, in memory, on the load of the node. Writing lines back takes no time.
+// and replaces the least recently used block. A write invalidates the copies in all other caches. The first thread of
+// another last-level cache that touches a written block gets it from the writer's last-level cache, if that cache still
+// has it. The block is then also in memory. A page belongs to the node that touches it first, or pages are interleaved.
+// The time of a block depends on the cache or node that has it and, in memory, on the load of the node. Writing lines
+// back takes no time.
 //
 //   time of a kernel  =  recorded time  -  modelled time of its data on the recording machine  +  modelled time here
 //

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The input of a simulation: the operations of every task of a recorded run, one after the other. Times are nanoseconds
-// of work on the recorded machine. The input has no times of waiting, queueing and stealing, because the simulation
-// determines them.
+// on the recorded machine. Except for kBlocked and kDetached, the input has no times of waiting, queueing and stealing,
+// because the simulation determines them.
 //
 //   tasks[0] is the program outside every region; a task's creator has a lower index than the task
 //   the operations of a task end with kEnd
@@ -41,7 +41,7 @@ enum class OpKind : uint8_t {
 inline constexpr uint32_t kRelease = 0, kAcquire = 1; // of a kLock
 inline constexpr uint32_t kInCall = 0xffff; // of a kBlocked; no construct has this number
 
-// One word: kind:4 | construct or cost:28 | value:32, or kind:4 | construct:16 | value:44.
+// One word. A creation: kind:4 | cost:28 | task:32. Any other operation: kind:4 | construct:16 | value:44.
 struct Operation {
     static constexpr uint64_t kMaxValue = (uint64_t{1} << 44) - 1;
     static constexpr uint64_t kMaxCost = (uint64_t{1} << 28) - 1;
@@ -62,7 +62,7 @@ struct Operation {
     bool is_work() const { return kind() == OpKind::kWork || kind() == OpKind::kOffCpu; }
     bool is_wait() const { return kind() == OpKind::kTaskwait || kind() == OpKind::kGroupEnd; }
     bool is_call() const { return kind() == OpKind::kBlocked && construct() == kInCall; }
-    // True if the operation concerns this task alone. Creations, waits, regions and the task's completion do not.
+    // True except for creations, waits, barriers, regions, and the end of the task.
     bool is_own() const {
         switch (kind()) {
         case OpKind::kDetached:
@@ -168,8 +168,8 @@ struct TaskProgram {
 
     uint64_t work_ns() const;
     uint64_t longest_hold_ns() const; // work under the lock that tasks hold longest, in total
-    // Work of the longest task of each small group, in total. An implicit task creates a group until it waits; a group
-    // is small if it has at most two tasks per recorded thread, and none of them creates tasks.
+    // Work of the longest task of each small group, in total. A group is the tasks that an implicit task creates until
+    // it waits. The group is small if it has at most two tasks per recorded thread, and none of them creates tasks.
     uint64_t few_tasks_ns() const;
 };
 
@@ -178,7 +178,7 @@ struct TaskProgram {
 Problem extract_program(const RunFiles &run, TaskProgram &program);
 
 // Returns a description of an error in the program, or "". Errors are an index out of range, a task that is created
-// twice or never, and a dependence on a later task.
+// twice or never, a region inside a task, and a dependence on a later task.
 std::string check_program(const TaskProgram &program);
 
 } // namespace ompass::simulation

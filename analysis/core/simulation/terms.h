@@ -51,8 +51,9 @@ struct Terms {
         const uint64_t least = std::min(operation.cost(), changes.least_create_ns);
         return std::max<uint64_t>(operation.cost() - std::min(operation.cost(), changes.untraced_create_ns), least);
     }
-    // Returns the delay of a creation while other threads look for tasks, without the part in its recorded time. Times
-    // recorded in a team of one hold no delay. A replay has the whole delay, because it also puts tasks into queues.
+    // Returns the delay of a creation while other threads look for tasks, without the part that its recorded time
+    // includes. Times recorded in a team of one include no delay. A replay has the whole delay, because it also puts
+    // tasks into queues.
     uint64_t contended_ns(const ProgramTask &task) const {
         const bool includes =
             !creation_given_ &&

@@ -17,8 +17,8 @@ using format::State;
 
 inline constexpr uint32_t kNoQueue = ~0u, kNoThread = ~0u;
 
-// The next step of a thread: an operation of its task, or a search for a task. The step depends on the kind of the
-// operation, to save a second branch. kEvent is the event of a detached task, which belongs to no thread.
+// The next step of a thread: an operation of its task, or a search for a task. Steps distinguish kinds of operations,
+// to save a second branch. kEvent is the event of a detached task, which belongs to no thread.
 enum class Step : uint8_t { kCreate, kEnd, kAccess, kOther, kSearch, kEvent };
 
 struct alignas(64) Thread { // one cache line of the host

@@ -25,9 +25,9 @@ TaskProgram with_constructs(const TaskProgram &program, const std::vector<uint16
 // 1 / n_parts of the longest such task. The result is like a taskloop with a smaller grain size.
 TaskProgram refine(const TaskProgram &program, uint16_t construct, uint32_t n_parts);
 
-// Lets n_parts tasks create the tasks of `construct` that one task creates in a row, if these are `least` or more. The
-// new tasks wait for the tasks that they create. A row with a task that has dependences does not change, because depend
-// clauses order only tasks of one creator.
+// If one task creates `least` or more tasks of `construct` in a row, lets n_parts new tasks create them. The new tasks
+// wait for the tasks that they create. A row with a task that has dependences does not change, because depend clauses
+// order only tasks of one creator.
 TaskProgram spread(const TaskProgram &program, uint16_t construct, uint32_t least, uint32_t n_parts);
 
 // Removes all taskwaits and ends of taskgroups, except the last, from tasks of `construct`. Such tasks create tasks in

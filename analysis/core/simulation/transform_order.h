@@ -45,8 +45,8 @@ TaskProgram without_blocking(const TaskProgram &program, uint16_t place);
 // the next. Leaves work inside worksharing loops or under locks with its thread.
 TaskProgram share_region(const TaskProgram &program, uint16_t construct);
 
-// Shortens the serial work from a region of construct `before` to one of construct `after` to 1 / n_threads. A `before`
-// of 0 is the beginning of the program, an `after` of 0 its end.
+// Divides the serial work between a region of construct `before` and the next region, of construct `after`, by
+// n_threads. A `before` of 0 is the beginning of the program, an `after` of 0 its end.
 TaskProgram share_serial(const TaskProgram &program, uint16_t before, uint16_t after, uint32_t n_threads);
 
 // The waits for tasks at one construct.

@@ -62,7 +62,7 @@ uint64_t scaled(uint64_t ns, uint64_t share, uint64_t whole) {
     return static_cast<uint64_t>(static_cast<unsigned __int128>(ns) * share / whole);
 }
 
-// Gives a thread its equal share of each stretch. Reduces the thread's own work, or inserts the missing work before it.
+// Gives a thread its equal share of each stretch. Reduces the work in the stretch, or inserts the missing work there.
 Operations with_share(Operations operations, const std::vector<Stretch> &own, const std::vector<uint64_t> &shares,
                       uint16_t construct) {
     for_each_divisible(operations, [&](Operation &one, size_t number) {
