@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the activity or wait of each thread at one moment, and the predecessors and successors of a task. Reads a
-// limited number of events, from the nearest checkpoint on.
+// Finds the activity or wait of each thread at one moment, and the predecessors and successors of a task. These
+// searches read a limited number of events, from the nearest checkpoint on. Also reads all dependences of a run.
 #include <algorithm>
 #include <unordered_map>
 

@@ -23,7 +23,7 @@ struct Move {
     uint64_t bytes;
     uint32_t from; // slot of the last touch, unless cold
     uint32_t kernel;
-    uint8_t replicate; // number of the sample's replicate
+    uint8_t replicate; // part of the sample, see AccessSampling::replicate()
     Kind kind;
     bool ends_moment; // the last move of its access
 };

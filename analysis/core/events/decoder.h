@@ -187,7 +187,8 @@ private:
             return true;
         }
     }
-    // Sets word 1 of a start in a short form: the id, and the flags kOtherCore and kOtherDomain. Keeps the id.
+    // Sets word 1 of a start in a short form: the id, and the flags kOtherCore and kOtherDomain. Notes the id of any
+    // start.
     void unpack_start(EventRecord &record) {
         const uint64_t word = record.words[0];
         switch (format::event_kind(word)) {

@@ -33,7 +33,7 @@ struct TaskFrame {
     bool rescued = false; // runs outside its home because the program would have hung
     int32_t home = -1; // domain in which the extension placed it; -1: unknown
     uint64_t ready = 0, start = 0; // 0: not timed, or `resumed`
-    uint64_t worked = 0; // undeferred: owner().worked at its start; else: work in this frame so far, with undeferred tasks
+    uint64_t worked = 0; // undeferred: owner().worked at its start; else: work so far, including undeferred tasks
     uint32_t to_owner = 0; // distance to owner()
     Data data{};
 

@@ -58,7 +58,7 @@ public:
         uint64_t counted_until = 0; // work before this time is in the drafts
         std::vector<Piece> pieces; // pieces of the open state interval
         std::vector<uint32_t> ended; // drafts of ended tasks with such pieces
-        uint32_t created_in = 0, created_as = 0; // draft and operation of the last creation
+        uint32_t created_in = 0, created_as = 0; // draft of the last creation; 1 + index of its operation there, or 0
         uint32_t created_last = kUnknownTask; // the last deferred task that the thread created
         uint64_t next_priority = 0; // of the undeferred task that begins next
         uint64_t preempted_in_creation = 0; // ticks in the last interval of creation

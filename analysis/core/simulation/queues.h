@@ -79,8 +79,8 @@ private:
 };
 
 // Finds the thread with the earliest next event; among equals, the thread with the lowest number. A tournament tree:
-// each node has the smallest keys of the four nodes below it. Updates are fast, because the tree has few levels, and
-// only one of the four keys that a level compares depends on the level below.
+// each node has the smallest key of each of the four nodes below it. Updates are fast, because the tree has few levels,
+// and only one of the four keys that a level compares depends on the level below.
 class NextThread {
 public:
     static constexpr unsigned kThreadBits = 13, kEventBits = 3;

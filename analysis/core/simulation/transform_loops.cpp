@@ -107,7 +107,7 @@ std::vector<uint64_t> in_blocks(const Instance &instance, const std::vector<uint
     uint64_t n_iterations = 0;
     for (const uint64_t taken : iterations) n_iterations += taken;
     std::vector<uint64_t> works(n);
-    // The parts follow each other. Cuts each part where the share of a thread begins.
+    // Treats the parts as consecutive iterations, and cuts them where the share of a thread begins.
     uint64_t before = 0;
     for (size_t i = 0; i < iterations.size(); before += iterations[i++]) {
         uint64_t given = 0;
