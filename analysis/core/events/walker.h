@@ -251,7 +251,8 @@ public:
     Frame &current() { return *current_; }
     std::span<Frame> frames() { return {frames_.data(), current_ + 1}; } // from the bottom of the stack
     Part &part() { return parts_.back(); }
-    // Returns the construct of the current deferred task. In implicit tasks, returns the construct of the region; outside, 0.
+    // Returns the construct of the current deferred task. Without such a task, returns the region's construct; outside
+    // regions, 0.
     uint32_t construct() const {
         const uint32_t of_task = current_->owner().construct;
         return of_task ? of_task : parts_.back().construct;

@@ -62,7 +62,7 @@ struct Operation {
     bool is_work() const { return kind() == OpKind::kWork || kind() == OpKind::kOffCpu; }
     bool is_wait() const { return kind() == OpKind::kTaskwait || kind() == OpKind::kGroupEnd; }
     bool is_call() const { return kind() == OpKind::kBlocked && construct() == kInCall; }
-    // True except for creations, waits, barriers, regions, and the end of the task.
+    // True except for creations, waits, barriers, regions, kEnd and kDetached.
     bool is_own() const {
         switch (kind()) {
         case OpKind::kDetached:
