@@ -5,7 +5,7 @@
 // (tests/support/made_traces.py, tests/benchmarks/large_trace.py), so tests detect a change.
 //
 // Conventions: little endian, all fields naturally aligned, times in clock ticks unless a name says otherwise.
-// A file is a header of kHeaderBytes followed by extents, each beginning with an ExtentHeader. Files only grow.
+// A file is a header of kHeaderBytes followed by extents, each beginning with an ExtentHeader.
 // A log has a single writer, which stores the first 32 bits of a record last. A reader stops where they are zero, so it
 // reads only whole records.
 #pragma once
@@ -677,8 +677,8 @@ constexpr bool is_barrier(uint32_t kind) {
 // An unknown number of OMPT that would collide with our own kinds is stored as kBeyond plus its lower bits.
 inline constexpr uint32_t kBeyond = 1u << 8, kBeyondBits = 24;
 constexpr uint32_t beyond(uint32_t number) { return kBeyond + (number & ((1u << kBeyondBits) - 1)); }
-// True if the acquisition of a mutex of this kind follows its request. A thread that already holds a nest lock (3) does
-// not acquire it again.
+// True if every request for a mutex of this kind leads to an acquisition. A thread that already holds a nest lock (3)
+// does not acquire it again.
 constexpr bool always_waits(uint32_t mutex) { return mutex != 3; }
 
 // Return the number that stands for a sync region, mutex or work of OMPT.

@@ -378,7 +378,7 @@ std::string log_name(uint32_t index) {
 // Drops logs with numbers far above the number of threads, so that tables that are indexed by the number stay small.
 // Threads get numbers in the order in which they begin, so these logs do not belong to this run.
 void drop_foreign_logs(RunFiles &run, std::vector<uint32_t> &indices) {
-    constexpr uint64_t kBegunMeanwhile = 1024; // most threads of a killed program that are uncounted or have no log
+    constexpr uint64_t kBegunMeanwhile = 1024; // upper limit of the threads that are uncounted or have no log
     const uint64_t limit = run.process->n_threads + indices.size() + kBegunMeanwhile;
     while (!indices.empty() && indices.back() >= limit) {
         run.losses.push_back(run.directory + "/" + log_name(indices.back()) +

@@ -58,7 +58,7 @@ inline constexpr uint64_t kStackWord = uint64_t{0xffff} << 48;
 inline constexpr uint32_t kMostModules = 0xfffe;
 
 enum SampleFlags : uint8_t {
-    kSharedWork = 1 // taken in work that untimed tasks share; `construct`: of the task that was current at its end
+    kSharedWork = 1 // taken in work that untimed tasks share; `construct`: of the task current at the end of that work
 };
 inline constexpr uint8_t kOutsideStates = 255; // the thread was outside the accounted time
 

@@ -30,7 +30,7 @@ struct Part {
 struct Shape {
     const char *name; // without MPI_ and, for nonblocking collectives, without the I
     Part part;
-    int8_t request = kNo; // position of the new request; of collectives: in their nonblocking forms
+    int8_t request = kNo; // position of the new request; a collective has one only in its nonblocking form
     Part second = {MessageRole::kNone};
     int8_t awaited = kNo,
            n_awaited = kNo; // positions of the requests that the call completes, and of their number (kNo: one)

@@ -372,7 +372,8 @@ void leave_task(ThreadState &thread, ompt_data_t &prior_data, ompt_task_status_t
 // Returns the whole task if this entry of the stack is a part of it; else the entry itself.
 TaskState *task_of_entry(TaskState *entry) { return entry->flags & kPart ? entry->whole : entry; }
 
-// Completes the current deferred task if the task below it resumes. Returns false in any other case.
+// If the task below the current deferred task resumes, completes the current task and returns true. Otherwise returns
+// false.
 bool completes_current(ThreadState &thread, ompt_data_t *prior_data, const ompt_data_t *next_data) {
     const TaskState &entry = *thread.current;
     TaskState *prior = task_of_entry(thread.current);
@@ -609,7 +610,7 @@ void finalize(ompt_data_t *) {
 // OpenMP call.
 OMPASS_EXPORT ompt_start_tool_result_t *ompt_start_tool(unsigned, const char *runtime_version) {
     if (ompass::is_second_runtime(__builtin_return_address(0))) return nullptr;
-    // Keeps the runtime loaded: unloading it would end the recording, and no later runtime could start another one.
+    // Keeps the runtime loaded: unloading it would end the recording, and no later runtime could start a recording.
     ompass::keep_loaded(__builtin_return_address(0));
     if (!ompass::recorder::start(runtime_version ? runtime_version : "unknown")) return nullptr;
     static ompt_start_tool_result_t result = {ompass::initialize, ompass::finalize, {0}};

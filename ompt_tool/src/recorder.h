@@ -40,7 +40,7 @@ ThreadState *make_thread(format::ThreadKind kind);
 // In the child of a fork, starts a run and returns the calling thread; otherwise returns null. Called while recording
 // is off.
 ThreadState *thread_while_off(format::ThreadKind kind);
-// Completes the log of an ending thread, and unmaps it unless a region still needs it.
+// Completes the log of an ending thread. Unmaps the log unless a region, kernel or phase of the thread is still open.
 void end_thread(ThreadState &thread);
 void sync_switch(ThreadState &thread, uint32_t now); // acts on a changed run_switch
 // Acts on a changed run_switch, a due checkpoint and a requested dump. Called before an event if seen_switch differs

@@ -25,7 +25,7 @@ void close_loop(ThreadState &thread, uint64_t now) {
     if (thread.tracing) thread.log.timed(format::kWorkEnd, loop.id, now, open.n_chunks, open.n_taken);
 }
 
-// Returns the kind of the construct. OMPT reports a single construct under two kinds: one on the thread that runs it,
+// Returns the kind of the construct. OMPT reports a `single` construct under two kinds: one on the thread that runs it,
 // another on the other threads.
 uint32_t family(uint32_t work) { return work == format::kWorkOtherSingle ? format::kWorkSingle : work; }
 

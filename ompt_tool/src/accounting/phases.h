@@ -6,7 +6,7 @@
 
 namespace ompass {
 
-// Ends the thread's phase and begins another one; a null slot: none.
+// Ends the thread's phase, and begins `phase` unless its slot is null.
 void mark_phase(ThreadState &thread, Kernels::Named phase, uint64_t now);
 
 // Begins the phase that the program marked last, if it differs from the recorded one. Called at the end of a pause.

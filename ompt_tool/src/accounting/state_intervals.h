@@ -41,8 +41,8 @@ format::OffCpuTicks take_off_cpu(ThreadState &thread, uint64_t end);
 void pause_watch(ThreadState &thread);
 void resume_watch(ThreadState &thread);
 
-// Takes the off-CPU intervals up to `now`. During work, charges them and leaves the state interval open. Outside of the
-// accounted time, only counts them. Does nothing in other states.
+// During work, takes and charges the off-CPU intervals up to `now`, and leaves the state interval open. Outside of the
+// accounted time, takes and only counts them. Does nothing in other states.
 [[gnu::noinline]] void update_off_cpu(ThreadState &thread, uint64_t now);
 
 // Reads the thread's clocks, and charges the off-CPU time in [begin, end) to the region.

@@ -113,7 +113,7 @@ inline void note_child(TaskState &creator) {
     creator.flags |= kHasChildren | kHasDescendants;
     if (creator.flags & kPart) creator.whole->flags |= kHasChildren;
 }
-// Notes that all tasks that the task of this entry has created are complete.
+// Notes that all children of this entry's task are complete.
 inline void forget_children(TaskState &creator) {
     creator.flags &= static_cast<uint16_t>(~kHasChildren);
     if (creator.flags & kPart) creator.whole->flags &= static_cast<uint16_t>(~kHasChildren);

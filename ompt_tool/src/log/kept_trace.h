@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // kept.log: the last part of the trace of all threads, for runs with OMPASS_KEEP_LAST. The file consists of places of
 // equal size, in which the threads store their full windows. Once the file has its full size, a new window replaces the
-// oldest one, of whichever thread. So all threads keep about the same period, and an idle thread takes no space.
+// oldest one of all threads. So all threads keep about the same period, and an idle thread takes no space.
 //
 // A reader must begin at a checkpoint. A thread cannot write a checkpoint into every window, because a single event may
 // fill several windows: a wait records each time that the kernel switches its thread out. Readers need a thread's

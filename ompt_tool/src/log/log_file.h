@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file that only grows: a header, then extents, mapped while they are written. Owns disk space and address space, not
-// the contents.
+// A file of a header and extents, which are mapped while they are written. Owns disk space and address space, not the
+// contents.
 //
 // Space is allocated before it is mapped, so a full disk, a quota or a file size limit causes an error code here, not a
 // SIGBUS or SIGXFSZ in the program. A descriptor stays open (kept_file.h), because a sandbox may kill a program that

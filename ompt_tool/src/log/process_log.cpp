@@ -50,7 +50,7 @@ struct Place {
 struct ConstructKey {
     Place place;
     DefinitionKind kind;
-    // The flags of a wait, loop or target construct, or the number of a called function; with kPlaceAround.
+    // Waits, loops, target constructs: their flags. Calls: the number of the function. Any kind may have kPlaceAround.
     uint32_t flags;
 
     friend bool operator==(const ConstructKey &, const ConstructKey &) = default;
@@ -220,7 +220,7 @@ static uint32_t find_or_define(const ConstructKey &key, uint32_t flags, const ch
     return id;
 }
 
-// A place, and kPlaceAround if it is the place around the call.
+// A place. `flag`: kPlaceAround if it is the place of the task or region around the call, else 0.
 struct PlaceOfCall {
     Place place;
     uint32_t flag;

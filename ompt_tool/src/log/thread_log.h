@@ -30,8 +30,8 @@ public:
     bool is_on_disk() const { return file_.is_on_disk(); } // false: no reader will see it
     uint64_t tasks_in_memory() const; // number of completed tasks that are counted in memory only
 
-    // Returns the slot with this thread's statistics of construct `id`, and makes it at the first call. Never null:
-    // constructs without memory, or beyond the last slot, share one slot that is never read.
+    // Returns the slot with this thread's statistics of construct `id`, and makes it at the first call. Never null: if
+    // memory is exhausted or `id` is beyond the last slot, returns a shared slot that is never read.
     void *slot(uint32_t id) {
         const uint32_t extent = id / format::kSlotsPerExtent;
         if (__builtin_expect(extent < kMaxSlotExtents && slots_[extent] != nullptr, 1))

@@ -12,7 +12,7 @@ enum class Reason : uint32_t { kLimit = 1, kDisk = 2, kKept = 3 }; // values of 
 // Allows events again. Called when a recording begins. `limit_bytes`: limit for all logs together; 0: no limit.
 void reset(uint64_t limit_bytes);
 
-// True if events may take `bytes` more. Always false after the first refusal.
+// True if events may take `bytes` more. Always false once tracing has stopped.
 bool allows(uint64_t bytes);
 
 // Ends tracing on all threads. Records the first reason, and prints it if the limit was reached.

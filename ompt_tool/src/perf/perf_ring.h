@@ -51,9 +51,9 @@ public:
         const char *records = reinterpret_cast<const char *>(page_) + page_->data_offset;
         return __atomic_load_n(reinterpret_cast<const uint64_t *>(records + (place & (size_ - 1))), __ATOMIC_RELAXED);
     }
-    // Returns the length of the record at `place`, which ends before `head`; 0: there is no record.
+    // Returns the length of the record at `place`; 0: there is no whole record between `place` and `head`.
     uint64_t length(uint64_t place, uint64_t head) const;
-    // True if the kernel had room for a record after `head`. Otherwise records may be missing there.
+    // True if the kernel had room for a record of `bytes` after `head`. Otherwise records may be missing there.
     bool has_room(size_t bytes, uint64_t head) const { return size_ - (head - tail()) >= bytes; }
 
 private:

@@ -195,8 +195,8 @@ void Samples::begin_early() {
     early.tid = static_cast<uint32_t>(getpid());
 }
 
-// Uses the rings of begin_early() and returns true if they sample this thread at its frequency. Otherwise ends their
-// events.
+// If the rings of begin_early() sample this thread at its frequency, uses them and returns true. Otherwise ends their
+// events and returns false.
 bool Samples::take_over_early(uint32_t tid) {
     early.is_late = true;
     if (!early.tid) return false;

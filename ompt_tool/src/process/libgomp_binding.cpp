@@ -60,7 +60,7 @@ bool ompass::runs_on_preloaded_runtime() {
     return runtime.end != 0 && is_preloaded(base_name(runtime.path));
 }
 
-// libgomp's constructor may call this before any constructor of this library, so this function keeps no state.
+// libgomp's constructor may call this function before any constructor of this library, so it keeps no state.
 OMPASS_EXPORT int pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *cpus) {
     if (is_replaced_libgomp(__builtin_return_address(0))) return 0;
     const auto next = reinterpret_cast<Function>(ompass::find_next("pthread_setaffinity_np"));

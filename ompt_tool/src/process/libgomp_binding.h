@@ -4,8 +4,8 @@
 
 namespace ompass {
 
-// True if LD_PRELOAD names the OpenMP runtime in use, which then replaces libgomp. Any thread may call it, even before
-// this library's constructors have run.
+// True if LD_PRELOAD names the OpenMP runtime in use, which then replaces libgomp. Any thread may call this function,
+// even before this library's constructors have run.
 bool runs_on_preloaded_runtime();
 
 } // namespace ompass

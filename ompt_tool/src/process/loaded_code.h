@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds code in the loaded libraries without the lock that dlopen holds while constructors run. dlsym and dladdr take
-// that lock, and would deadlock on a thread that such a constructor waits for. Any thread may call these functions,
-// except keep_loaded(), which takes the lock.
+// that lock, and would deadlock on a thread that a constructor waits for. Any thread may call these functions, except
+// keep_loaded(), which takes the lock.
 // Compiled into libompass.so and libomp_ext.so, so it includes no header of only one of them.
 #pragma once
 

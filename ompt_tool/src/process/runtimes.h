@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the OpenMP runtime of a call in a process with several runtimes, such as gcc's libgomp for the program and
 // LLVM's for a library, or copies in wheels. Each of our functions receives the calls of all libraries. This file finds
-// the runtime that each call would reach without us. Any thread may call these functions; none takes dlopen's lock.
+// the runtime that each call would reach without us. Any thread may call these functions. They do not take dlopen's
+// lock.
 // Compiled into libompass.so and libomp_ext.so, so it includes no header of only one of them.
 #pragma once
 

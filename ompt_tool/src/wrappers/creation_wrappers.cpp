@@ -60,7 +60,7 @@ struct HeldPriority {
     HeldPriority(ThreadState *its_thread, const void *task) : thread(its_thread), outer(thread->wrapper.priority) {
         thread->wrapper.priority = 0;
         if (__builtin_expect(!task || task != thread->wrapper.prioritised, 1)) return;
-        thread->wrapper.prioritised = nullptr; // the next task at this address may have no such clause
+        thread->wrapper.prioritised = nullptr; // the next task at this address may have no priority clause
         int32_t priority;
         memcpy(&priority, static_cast<const char *>(task) + kPriorityOffset, sizeof priority);
         priority = std::min(priority, max_priority());
@@ -71,8 +71,9 @@ struct HeldPriority {
     const uint32_t outer;
 };
 
-// Measures a call that creates one task. Keeps the program's return address, because the runtime sees only the wrapper.
-// Prefers the return address of the task's allocation, because the call that enqueues the task may be a tail call.
+// Measures a call that creates one task. Keeps the program's return address, because the runtime sees only an address
+// in the wrapper. Prefers the return address of the task's allocation, because the call that enqueues the task may be a
+// tail call.
 struct MeasuredCreation {
     MeasuredCreation(ThreadState *its_thread, const void *address, const void *task = nullptr)
         : thread(its_thread), priority(its_thread, task) {

@@ -22,8 +22,8 @@ OMPASS_EXPORT void __kmpc_doacross_wait(void *location, int32_t thread_id, const
     call.count();
 }
 
-// The arguments of gcc's functions are the loop variables, one for each level of the loop. The wrappers forward
-// sixteen, or all of them by a tail call while nothing is recorded.
+// The arguments of gcc's functions are the loop variables, one for each level of the loop. A wrapper that measures the
+// call forwards sixteen of them. While nothing is recorded, a tail call forwards all.
 #define OMPASS_SIXTEEN(X) X a, X b, X c, X d, X e, X f, X g, X h, X i, X j, X k, X l, X m, X n, X o, X p
 
 // In a team of one thread, LLVM's runtimes read data of the loop that they did not store. The wrapper then drops the
