@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the processor limits of this process's control groups, and the number of times that they stopped the process.
-// Reads versions 1 and 2, at every level from the process's group up to the mount. Opens a few small files, so it must
-// not be called at events. The tool writes the limits to process.log; `ompass doctor` shows them.
+// Reads the processor limits of this process's control groups, and how often and how long the groups were stopped.
+// Reads versions 1 and 2, at every level from the process's group up to the mount. Opens a few small files, so events
+// must not call these functions. The tool writes the limits to process.log; `ompass doctor` shows them.
 #pragma once
 
 #include <string>

@@ -233,12 +233,14 @@ struct DefinitionRecord {
     uint32_t bytes; // size of the record with its text; written last
     DefinitionKind kind;
     uint32_t id;
-    // tasks: OMPT task flags at first creation; waits: kind of wait; loops: kind of work; kPlaceAround, kIfClauseFalse
+    // tasks: OMPT task flags at first creation; waits: kind of wait; loops: kind of work; MPI calls, targets, devices:
+    // see DefinitionKind; also kPlaceAround, kIfClauseFalse
     uint32_t flags;
     uint32_t module; // id of the module; ~0: unknown
     uint32_t text_bytes;
     uint64_t address; // ELF virtual address of the return address; modules: load bias when first seen
-    // followed by text_bytes of text: the name of a kernel or phase; "hex build id\0path" of a module
+    // followed by text_bytes of text: the name of a kernel, phase, MPI function or device; "hex build id\0path" of a
+    // module
 };
 static_assert(sizeof(DefinitionRecord) == 32);
 

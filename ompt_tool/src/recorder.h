@@ -50,8 +50,8 @@ void notice(ThreadState &thread, uint32_t now);
 void take_samples_of_this_thread();
 
 // Returns the calling thread if its events are recorded. Returns null while recording is off, and in kernels of a host
-// plugin, which count as work of the device. Every callback calls this first. `begins`: in the child of a fork, the
-// event starts a run.
+// plugin, which count as work of the device. Callbacks call this function first, unless they take a short path.
+// `begins`: true if the event starts a run in the child of a fork.
 inline ThreadState *thread(format::ThreadKind kind = format::ThreadKind::kOther, bool begins = false) {
     ThreadState *state = this_thread;
     const uint32_t now = current_switch();

@@ -9,8 +9,8 @@
 
 namespace ompass {
 
-// Begins a call. `slot`: statistics of its construct. `frame`: the stack pointer of the caller. If this sets the call's
-// `is_traced`, trace_begin_of_call() must follow before any other record.
+// Begins a call. `slot`: statistics of its construct. `frame`: the stack pointer of the caller. If this function sets
+// the call's `is_traced`, trace_begin_of_call() must follow before any other record.
 inline void begin_library_call(ThreadState &thread, format::CallSlot &slot, State state, const void *frame) {
     held_tasks::report_current(thread);
     const uint64_t now = clock::now();

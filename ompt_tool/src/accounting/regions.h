@@ -13,8 +13,8 @@ format::RegionInstance *begin_region(ThreadState &thread, const void *address, u
                                      bool is_internal = false);
 void end_region(ThreadState &thread);
 
-// Begins an implicit or initial task. Called by every thread of the team. `instance` is null for an initial task.
-// Returns null if the thread cannot begin the task now, or if memory is exhausted.
+// Begins an implicit or initial task. Called by every thread of the team. `instance` is null for an initial task
+// outside of leagues. Returns null if the thread cannot begin the task now, or if memory is exhausted.
 TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance, uint32_t team_size);
 // Ends an implicit task of this thread. First ends the inner implicit tasks whose ends the runtime did not report.
 void end_implicit(ThreadState &thread, TaskState *task);

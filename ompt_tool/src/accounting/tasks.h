@@ -180,8 +180,8 @@ inline const void *wrapped_address(ThreadState &thread, const void *address) {
 // Decides whether a creation is timed, and notes its time.
 void begin_new_creation(ThreadState &thread);
 
-// Begins a creation. Called before the program's call that allocates the task, and before the call that enqueues the
-// task. The first of the two decides whether the creation is timed. Usually only notes the time; close_creation() later
+// Begins a creation. Called before the runtime function that allocates the task, and before the function that enqueues
+// the task; the first call decides whether the creation is timed. Usually only notes the time; close_creation() later
 // closes the interval of work before the creation.
 inline void begin_creation(ThreadState &thread) {
     if (thread.header->open_state == format::kOpenWork && !thread.current->creating) begin_new_creation(thread);

@@ -64,8 +64,8 @@ public:
     static void detach_all_after_fork();
 
     static uint64_t total_bytes(); // bytes on disk of all files of the process
-    // Sets the function that append() and create() call first, to free space for `bytes` more; null: none. Callers of
-    // that function may hold locks of the files in this folder.
+    // Sets the function that append() and create() call first, to free space for `bytes` more; null: none. It must not
+    // take the locks of other logs, because its callers may hold them.
     static void set_room_maker(void (*make_room)(uint64_t bytes));
     static bool disk_refused(); // true if an allocation failed
 

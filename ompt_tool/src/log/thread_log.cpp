@@ -22,7 +22,7 @@ constexpr unsigned kWarnPart = 16; // a log asks for a checkpoint when 1/16 of i
 constexpr uint8_t kEventsBefore = 2;
 constexpr unsigned kEventsPerCheckpoint = 8; // fewest bytes of events per byte of checkpoints
 
-alignas(64) char spare_slot[format::kSlotBytes]; // for constructs beyond the last slot; shared, never read
+alignas(64) char spare_slot[format::kSlotBytes]; // for constructs without a slot; shared, never read
 
 } // namespace
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stops all traces of the process at OMPASS_LIMIT_MB or on a full disk. All threads get the same answer. Any thread may
-// call these functions; threads call allows() once per window of events.
+// Stops all traces of the process at OMPASS_LIMIT_MB or on a full disk. Any thread may call these functions. Threads
+// call allows() once per window of events, and all get the same answer.
 #pragma once
 
 #include <cstdint>

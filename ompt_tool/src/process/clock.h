@@ -15,13 +15,13 @@
 
 namespace ompass::clock {
 
-// Readings of both clocks at nearly the same time, the closest pair of a few tries.
+// Readings of the clock and of CLOCK_MONOTONIC at nearly the same time, the closest pair of a few tries.
 struct Reading {
     uint64_t ticks; // counter value, including pauses
     uint64_t monotonic_ns;
 };
 
-// Written by initialize() before the first event, then by pause() and resume(); read by every thread.
+// Written by initialize() and set_rate() before the first event, then by pause() and resume(); read by every thread.
 struct alignas(64) ClockState {
     std::atomic<uint64_t> offset{0}; // total length of past pauses
     std::atomic<uint64_t> running{0}; // `offset` while the clock runs, ~0 during a pause
