@@ -165,8 +165,8 @@ struct omp_ext_statistics {
 };
 
 /*
- * Copy the first `bytes` bytes (sizeof *into; newer libraries may add fields) of the statistics of a domain, a thread
- * of the calling thread's team, or the process. The counts are exact if no task runs, and otherwise a few tasks behind.
+ * Copy the statistics of a domain, a thread of the calling thread's team, or the process. `bytes`: sizeof *into; they
+ * copy no more, because newer libraries may add fields. The counts are exact if no task runs, else a few tasks behind.
  * OMP_EXT_EINVAL: no such domain or thread, or into is NULL; *into is unchanged.
  */
 int omp_ext_get_domain_statistics(int domain, struct omp_ext_statistics *into, size_t bytes);

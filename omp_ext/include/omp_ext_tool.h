@@ -27,7 +27,7 @@ extern "C" {
 /* Flag in `how` of a light task and in the kind of a wait that ends: the thread has done nothing since the previous
    reported event. In the kind of a wait that begins: a task begins at once. */
 #define OMP_EXT_AT_ONCE 256
-/* Flag in `how` of a light task: its creator, which waits for it, took it from its own queue. */
+/* Flag in `how` of a light task: the thread took it from its own queue, in a wait of the parent for its children. */
 #define OMP_EXT_AT_HAND 512
 /* `how` of a task from counted_task that has run for a while. Since the previous reported event the thread ran only
    counted tasks, including this one. */

@@ -33,8 +33,8 @@ struct Seat {
 // With fewer workers, each has a range of domains and sits in the first.
 Seat seat_of(const Topology &topology, DomainRange within, int worker, int n_workers);
 
-// Returns the domain of the calling thread. If `mode` and the machine allow that, binds the thread there, to CPUs that
-// the program allows. A thread bound to CPUs of one domain belongs to that domain. A thread bound to CPUs of several
+// Returns the domain of the calling thread. Binds the thread to CPUs of this domain that the program allows, if `mode`
+// and the machine permit. A thread bound to CPUs of one domain belongs to it. A thread bound to CPUs of several
 // domains belongs to one of them, preferably the domain of `seat`. `is_outermost`: the team is not nested. Never fails.
 int settle_calling_thread(const Topology &topology, BindMode mode, const Seat &seat, bool is_outermost);
 

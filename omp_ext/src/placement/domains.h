@@ -13,7 +13,7 @@ class Placement;
 
 namespace omp_ext::domains {
 
-// Reads the topology and OMP_EXT_DOMAINS at the first call. Any thread may call it; every function below calls it.
+// Reads the topology and OMP_EXT_DOMAINS at the first call. Any thread. The functions below call it if necessary.
 void initialize();
 
 // Returns the number of domains, at least 1.
@@ -39,8 +39,8 @@ int n_distinct();
 // Returns the count() - 1 other domains, nearest first; the array is never freed.
 const int *neighbours(int domain);
 
-// Returns the domain that holds most of the bytes according to the page cache; -1 if unknown. Takes well below a
-// microsecond if the pages are cached. of_ranges: the same for several ranges together.
+// Returns the domain that probably holds most of the bytes; -1 if unknown. Takes well below a microsecond if the page
+// cache has the pages. of_ranges: the same for several ranges together.
 int of_bytes(const void *address, size_t bytes);
 int of_ranges(const ByteRange *ranges, size_t n_ranges);
 

@@ -57,8 +57,9 @@ public:
     // Returns the domain that holds most of the range. Asks the system about every page, or about evenly spaced pages
     // of a very long range.
     int domain_holding_most(ByteRange range);
-    // Returns the domain that probably holds most of the ranges; -1: unknown. Uses the cache, and kSampledPages evenly
-    // spaced pages of a longer range. Takes well below a microsecond if these pages are cached.
+    // Returns the domain that probably holds most of the ranges; -1: unknown. Looks at kSampledPages evenly spaced
+    // pages of a longer range. Asks the system about pages that the cache lacks. Takes well below a microsecond if it
+    // lacks none.
     int likely_domain(const ByteRange *ranges, size_t n_ranges);
 
     // Forgets the system's answers, and the domains of memory that was not allocated here.

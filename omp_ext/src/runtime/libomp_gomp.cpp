@@ -95,8 +95,8 @@ ShortList<BlockDependence> list_of(void **dependences) {
 
 // ---------------------------------------------------------------- regions
 
-// A region's function and data. The address of a Region is the key of a team, and teams are kept. So a thread reuses one
-// Region for all regions at one depth.
+// A region's function and data. The address of a Region is the key of a team, and teams are kept. So a thread reuses
+// one Region for all regions at one depth.
 struct Region {
     void *first_word; // copy of the first word of `data`, which the runtime reads for task reductions
     Function function;

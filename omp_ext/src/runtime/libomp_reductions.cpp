@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Task reductions. The library keeps the reductions of taskgroups itself, so their tasks may be light. A thread gets its
-// own copy of a variable when a task asks for it. The end of the group combines all copies. The runtime keeps the
-// reductions of regions and worksharing constructs (`reduction(task, ...)`). It also keeps those of programs with target
-// tasks, which may run on threads without a worker.
+// Task reductions. The library keeps the reductions of taskgroups itself, so their tasks may be light. A thread gets
+// its own copy of a variable when a task asks for it. The end of the group combines all copies. The runtime keeps the
+// reductions of regions and worksharing constructs (`reduction(task, ...)`). It keeps all reductions of programs with
+// target tasks, because these tasks may run on threads without a worker.
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -145,7 +145,8 @@ OMP_EXT_HOOK(void *, __kmpc_taskred_init, (int32_t thread, int32_t n, void *redu
     return real___kmpc_taskred_init()(number_of_this_thread(thread), n, reductions);
 }
 
-// Keeps the current task on its thread, because compiled code uses the address of the thread's copy until the task ends.
+// Keeps the current task on its thread, because compiled code uses the address of the thread's copy until the task
+// ends.
 static void stay_on_thread() {
     if (this_worker) this_worker->current->flags &= static_cast<uint16_t>(~kUntied);
 }

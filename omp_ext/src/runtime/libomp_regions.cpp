@@ -17,7 +17,8 @@ Worker *begin_part(const void *key, int number, int32_t runtime_thread) {
     if (!may_create_tasks()) return nullptr;
     const int n_workers = omp_get_num_threads(), level = omp_get_level();
     if (level == 0) return nullptr; // the body of a teams construct
-    // In a team of one, the runtime runs tasks at once, as the scheduler would. Only light tasks are faster here.
+    // In a team of one, the runtime runs tasks at once, as the scheduler does. The scheduler is faster only for light
+    // tasks.
     if (n_workers <= 1)
         return tasks_may_be_light.load(std::memory_order_relaxed) ? join_alone(runtime_thread) : nullptr;
     return join_team(key, number, n_workers, level, runtime_thread);

@@ -25,7 +25,7 @@ void return_to_proxy(Worker &worker, Task &proxied);
 // Fulfils the event of a detachable task in the runtime, which frees the task if its body has ended.
 void fulfill(void *event);
 
-// Adds all threads' copies to the variables of a taskgroup that has ended, and frees the record.
+// Combines all threads' copies into the reduction variables of a taskgroup that has ended, and frees `reductions`.
 void combine(Worker &worker, TaskReductions *reductions);
 
 // True if an OMPT tool may be active.

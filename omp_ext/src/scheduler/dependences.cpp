@@ -283,8 +283,8 @@ bool release_creation(DependenceNode *node) {
 bool complete(DependenceNode *node, void (*start)(void *context, Task *task), void *context,
               void (*resume)(Suspension &suspension)) {
     note_release(node);
-    // Keeps back the oldest successor that uses this task's results until all others are started. The task that is
-    // started last runs first, so it finds the results in the caches.
+    // Starts the oldest successor that uses the results of this node's task after all others. The thread runs first the
+    // task that is started last, so this successor finds the results in the caches.
     Task *last = nullptr;
     const bool must_free = node->close([&](DependenceNode &successor, DependenceNode::Link flags) {
         Task *task = successor.task;

@@ -40,7 +40,8 @@ bool release_creation(DependenceNode *node);
 bool complete(DependenceNode *node, void (*start)(void *context, Task *task), void *context,
               void (*resume)(Suspension &suspension));
 
-// Frees a node that the calling thread made; gives a node back to the pool of the thread that made it.
+// free_node: frees a node that the calling thread made. give_node_back: returns a node to the pool of the thread that
+// made it.
 void free_node(DependenceNode *node, BlockPool &blocks);
 void give_node_back(DependenceNode *node, BlockPool &maker);
 

@@ -137,7 +137,7 @@ struct Group {
     const Task *task; // opened the group
     std::atomic<struct Worker *> worker; // worker that runs `task`
     bool is_known = true; // the runtime knows the group
-    int64_t n_here = 0; // counted by that thread; 0 if the task is untied and may move
+    int64_t n_here = 0; // counted by the thread of `worker`; 0 if the task is untied and may move
     std::atomic<int64_t> n_elsewhere{0}; // counted by all others, whose last access to the group is this count
     // While the wait for the group is suspended, n_elsewhere is kArmedGroup plus all incomplete tasks, and n_here is 0.
     Suspension *suspension = nullptr; // written by the group's thread; read by the thread that counts the last task

@@ -201,8 +201,8 @@ bool can_suspend(const Worker &worker) {
 template <typename Condition>
 [[gnu::noinline]] Suspended wait_or_suspend(const Condition &condition) {
     Worker &worker = *condition.worker;
-    // A completion wakes the thread that began the task. So this thread suspends a moved task, and does not sleep in
-    // it.
+    // The completion of a child wakes the thread that created the child. If the task has moved since, that is another
+    // thread. So this thread suspends a moved task, and does not sleep in it.
     const bool has_moved = worker.current->flags & kMoved && may_move(worker);
     const Search search{worker, worker.current, true};
     Idle idle(worker);

@@ -111,7 +111,7 @@ struct alignas(64) WorkerStacks {
     Suspension *suspended_barrier = nullptr; // on the thread's own stack, while the thread is on another one
     Suspension *first_ready = nullptr, *last_ready = nullptr;
     void *base_task = nullptr; // base task of the implicit task; null: no task may be suspended
-    bool base_task_lasts = false;
+    bool base_task_lasts = false; // the base task serves any number of returns
     int n_proxies = 0; // tasks of the worker with a proxy task, on all its stacks
     Task *proxied = nullptr; // the light task whose proxy task is the runtime's current task
     // Set if n_proxies > 0: a runtime task with the settings that applied before the first proxy task began.

@@ -3,10 +3,10 @@
 // full, or if the tasks are so short that other threads need longer to fetch one than to run it. Owns these limits, and
 // the limit on tasks that wait for dependences. All functions are called by the worker's thread.
 //
-// Short tasks. The thread measures the tasks that it runs at once because of a full queue, in batches. If the tasks of
-// a batch were short and created no tasks, the current task has_short_children: later tasks of the same constructs run
-// at once, too. That ends with the next wait for the children, and when the recent tasks were not short on average. So
-// a few long tasks among many short ones reach other threads.
+// Short tasks. The thread measures, in batches, the tasks that it runs at once because its deque is full. If the tasks
+// of a batch were short and created no tasks, the current task has_short_children: later tasks of the same constructs
+// run at once, too. This ends with the next wait for the children, or when the recent tasks were not short on average.
+// So a few long tasks among many short ones reach other threads.
 #pragma once
 
 #include <cstdint>

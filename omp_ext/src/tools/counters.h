@@ -3,8 +3,8 @@
 // tasks. Task::seen of a counted task points to its counter; the first reported event replaces the pointer by the
 // tool's data. Only the thread that runs the current task calls these functions.
 //
-// While Worker::counters is set, the tool knows the current task and does not time it, or the current task is a counted
-// task on top of such a task. All these tasks began in unreported waits, or in teams of one.
+// While Worker::counters is set, the current task is one that the tool knows and does not time, or a counted task on
+// top of such a task. All these tasks began in unreported waits, or in teams of one.
 #pragma once
 
 #include "scheduler/team.h"
