@@ -132,9 +132,9 @@ struct omp_ext_observer {
 
     /*
      * Light tasks, which neither the runtime nor OMPT knows. If these functions are null, the library makes no light
-     * tasks, so the tool sees all tasks through OMPT. Otherwise they replace task_starts, undeferred_starts and OMPT's
-     * task events. wait_ends also reports the end of taskgroups. OMPT's events of other tasks name the task around the
-     * light ones as prior or next task.
+     * tasks, so the tool sees all tasks through OMPT. For light tasks they replace task_starts, undeferred_starts and
+     * OMPT's task events. wait_ends also reports the end of their taskgroups. OMPT's events of other tasks name the
+     * task around the light ones as prior or next task.
      */
     /* The calling thread begins a task of task_created in this domain, on top of its current task. */
     void (*task_begins)(void *task, int domain, int how);

@@ -15,7 +15,7 @@ struct Stack {
     Stack *next; // in its pool
     char *lowest;
     size_t bytes;
-    bool has_pages;
+    bool has_pages; // false: trim() released all of them
 };
 
 // The stacks of one thread. A limit applies to all stacks of the process.

@@ -31,7 +31,7 @@ struct Suspension {
     Stack *const stack;
     Task *const proxied;
     const int n_locks;
-    void *base_task = nullptr; // the runtime returns to `task` through it; null: to the implicit task, which needs none
+    void *base_task = nullptr; // returns the runtime to `task`; null: to the implicit task, by Worker::base_task
     Suspension *next = nullptr; // in a list of ready suspensions
     StackContext context;
 };
