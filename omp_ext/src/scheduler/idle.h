@@ -97,8 +97,8 @@ inline void enqueue(Team &team, Task &task, bool at_front) {
 }
 
 // Lets threads that search for tasks use the caller's processor, until one takes a task from the caller's deque, for at
-// most 20 us. If no thread searches, the limit is 0 if a thread in the barrier is awake, else 1 us if all threads have
-// begun the region.
+// most 20 us. While no thread searches, the limit is 0 if a thread in the barrier is awake. If all of them sleep, it is
+// 1 us once all threads have begun the region.
 void lend_processor(Worker &worker);
 
 } // namespace omp_ext
