@@ -126,8 +126,8 @@ private:
     struct Span {
         std::size_t first, last;
     };
-    // Returns the particles that may be in a plane of cells now. Before the last move they were in this plane or in a
-    // neighbouring plane.
+    // Returns the particles that may be in a plane of cells now: those that were in this plane or in a neighbouring
+    // plane before the last move, or all particles before the first sort.
     Span candidates(const std::vector<std::size_t> &plane_start, std::size_t plane) const {
         if (!is_sorted_) return {0, n_};
         return {plane_start[plane == 0 ? 0 : plane - 1], plane_start[std::min(plane + 2, n_cells_[2])]};

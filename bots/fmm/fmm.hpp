@@ -33,8 +33,8 @@ inline constexpr float kOpening = 0.5f;
 // Two leaves use P2P at any distance if target blocks times source bodies are at most this number: M2L would be slower.
 inline constexpr std::size_t kDirectly = 16;
 
-// The kernel mark "traverse". The first access that a task declares opens it; the destructor closes it.
-// It does not declare the targets' bodies: their fields, which are equal in number and order, stand for both.
+// The kernel mark "traverse". The first read that a task declares opens it; the destructor closes it. The mark does not
+// declare the targets' bodies: the targets' fields, equal in number and order, stand for them too.
 class TraversalMark {
 public:
     TraversalMark() = default;

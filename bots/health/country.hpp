@@ -61,7 +61,7 @@ public:
         villages_[0].is_root = true;
     }
 
-    // Does the same for a part of the country: settles the villages of the domains for which owns(domain) is true.
+    // Brings a part of the country to its initial state: the villages of the domains for which owns(domain) is true.
     // `domains`: the DomainRange over which simulate_tasks spreads the country.
     template <class Domains, class Owns>
     void populate(const Domains &domains, const Owns &owns) {

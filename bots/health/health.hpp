@@ -36,7 +36,7 @@ inline constexpr std::int32_t kTreatSteps = 12;
 constexpr std::uint64_t chance(double probability) { return static_cast<std::uint64_t>(probability * 4294967296.0); }
 inline constexpr std::uint64_t kFallsIll = chance(0.0015);     // per inhabitant and step
 inline constexpr std::uint64_t kNeedsTreatment = chance(0.25); // per examined patient
-inline constexpr std::uint64_t kIsReferred = chance(0.08);     // of these; 2% of all patients, as in Olivier et al.
+inline constexpr std::uint64_t kIsReferred = chance(0.08);     // per patient to treat; 2% of all, as in Olivier et al.
 
 constexpr int staff_of(int level) { return 1 << level; }
 
@@ -57,7 +57,8 @@ struct Shape {
         return n;
     }
 
-    // Returns the number of inhabitants of such a subtree. `Count`: std::size_t, or double if the number may overflow.
+    // Returns the number of inhabitants in the subtree of a village of this level. `Count`: std::size_t, or double if
+    // the number may overflow.
     template <class Count = std::size_t>
     constexpr Count inhabitants_in_subtree(int level) const {
         Count n = 0;

@@ -6,7 +6,7 @@
 //
 // There are two families. Kinds whose name contains "_at_" or "_after_" build one chain of LENGTH and time OPERATIONS
 // operations at its end. All other kinds build chains of LENGTH until these have OPERATIONS elements in total; each
-// element counts as an operation.
+// element counts as an operation. Slow kinds execute only a share of OPERATIONS.
 #include <omp.h>
 #include <pthread.h>
 #include <semaphore.h>

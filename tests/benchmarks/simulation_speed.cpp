@@ -4,7 +4,7 @@
 //   g++ -std=c++20 -O3 -Iompt_tool -Ianalysis/core tests/benchmarks/simulation_speed.cpp analysis/core/simulation/*.cpp
 //       analysis/core/analyses/trace_replay.cpp analysis/core/events/*.cpp ompt_tool/format/*.cpp
 //       -o simulation_speed && ./simulation_speed 10000000
-// Arguments: number of tasks, rounds (the shortest counts) and, to select one: shape, policy, threads.
+// Arguments: number of tasks, rounds (the shortest counts), and optionally one shape, policy and number of threads.
 #include <sys/resource.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the smallest tasks of one kind (-DKIND=wavefront): dependences, taskloop, one producer, task reductions, recursion.
+// Runs the smallest tasks of one kind: -DKIND=wavefront (dependences), taskloop, producer, reduction, fib (recursion).
 //   task_kinds THREADS NANOSECONDS
 // NANOSECONDS: the length of each task; 0: empty. Prints JSON: the seconds of the best of three runs after a warm-up,
 // and the number of tasks. Exit 1: a wrong result.

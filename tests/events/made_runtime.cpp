@@ -35,7 +35,7 @@ void report(ompt_callbacks_t event, Arguments... arguments) {
     if (callbacks[event]) reinterpret_cast<Function>(callbacks[event])(arguments...);
 }
 
-// Returns the return address with this number. Addresses lie in libc: the tool takes this program for the runtime.
+// Returns the return address with this number. It lies in libc, because the tool takes this program for the runtime.
 const void *address_of(uint32_t code) {
     static const char *const program = reinterpret_cast<const char *>(dlsym(RTLD_DEFAULT, "qsort"));
     return code ? program + 8 * code : nullptr;

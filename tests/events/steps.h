@@ -38,7 +38,7 @@ struct Step {
     int32_t kind = 0; // of thread, sync region, mutex, work, dispatch or dependence; status of a task
     int32_t endpoint = 0;
     uint32_t flags = 0; // of tasks and parallel regions
-    uint64_t count = 0; // team size, iterations, lock, number of dependences; 1 if a new task has any
+    uint64_t count = 0; // team size, iterations, lock, or number of dependences; for a new task, 1 if it has any
     // Cells: region and task, or two tasks (prior and next, creator and created, predecessor and successor).
     int32_t first = kNull, second = kNull;
     uint32_t code = 0; // number of the return address; 0: none

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the readers of a run. The input is the number of a reader, one byte, and a packed run (packed_run.h). A mutation
-// changes a few bytes of some pieces, removes pieces or selects another reader, and leaves the other pieces intact.
+// Fuzzes the readers of a run. The input is one byte, the number of a reader, and a packed run (packed_run.h). A
+// mutation changes a few bytes of some pieces, removes pieces, or selects another reader. Other pieces stay intact.
 #include <algorithm>
 #include <cstdlib>
 #include <random>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the stream of a cache group with the definition, byte by byte. Accesses have one or more pieces, as after
-// sampling. One thread processes them in batches, or two threads in two stages.
+// Compares the stream of a cache group with the definition of reuse distances, byte by byte. Accesses have one or more
+// pieces, as after sampling. One thread processes them in batches, or two threads in two stages.
 #include <gtest/gtest.h>
 
 #include <algorithm>

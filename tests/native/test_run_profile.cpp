@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes rows from invented statistics: absurd values, as in a damaged log, and the sum of two rows.
+// Tests rows made from invented statistics: limits, absurd values as in a damaged log, and the sum of two rows.
 #include <gtest/gtest.h>
 
 #include <cstdint>

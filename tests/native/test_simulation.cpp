@@ -823,7 +823,7 @@ TEST(SharedLoops, WithLocksKeepTheirParts) {
     EXPECT_EQ(share_loops(build.program, 4).regions[0].implicit.size(), 2);
 }
 
-// Returns few_tasks_ns() if one implicit task creates groups of tasks with 100, 200, … ns of work.
+// Returns few_tasks_ns() of a program whose only creator makes groups of tasks with 100, 200, … ns of work.
 uint64_t few_tasks(const std::vector<uint32_t> &groups, OpKind wait, uint32_t n_children = 0) {
     Builder build;
     build.program.n_threads = 2;

@@ -162,9 +162,9 @@ TEST_F(Targets, the_same_memory_to_the_same_device_is_a_repetition) {
     const char memory[64] = {};
     for (int device : {0, 1, 0}) {
         runtime.begin(ompt_target, device, 0x1000);
-        runtime.move(2, memory, kHost, device, 64); // 0: first, 1: first, 0: again
+        runtime.move(2, memory, kHost, device, 64); // first on device 0, first on device 1, again on device 0
         runtime.move(18, memory, kHost, device, 64); // again
-        runtime.move(2, memory, kHost, device, 32); // 0: another length, 1: also, 0: again
+        runtime.move(2, memory, kHost, device, 32); // another length on 0, and on 1; again on 0
         runtime.move(3, memory, device, kHost, 64);
         runtime.end(ompt_target, device, 0x1000);
     }

@@ -6,7 +6,7 @@
  * Every program runs its measured regions, most of them with two threads, after a warm-up region.
  *   EXPECT work_ns= idle_ns= sync_ns= lock_ns=   thread time of all regions but the warm-up; the other states are zero
  *   CONSTRUCT tasks= work_ns= min_ns= max_ns=    one task construct: own work, shortest and longest task
- *   NOISE run_delay_ns=                          time for which its threads waited for a processor during measurement
+ *   NOISE run_delay_ns=                          time for which the threads waited for a processor during measurement
  */
 #ifndef OMPASS_TESTS_ANSWER_H
 #define OMPASS_TESTS_ANSWER_H
@@ -51,8 +51,8 @@ static inline void take_processor(int priority) {
 
 #define FIRST_SAMPLE_NS (25 * MS) /* enough for a first sample, at a hundred a second */
 
-/* Starts the runtime and its threads, and spins until the tool has created the files of each thread's first sample. So
- * neither is part of the answer. */
+/* Starts the runtime and its threads, and spins until the tool has created the files of each thread's first sample, so
+ * that the answer contains neither the start nor these files. */
 static inline void warm_up(void) {
     take_processor(10);
 #pragma omp parallel num_threads(2)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A thread outside of OpenMP fulfils the event of a task long after the task's body. A second task depends on it, so
- * the team's threads idle until then. The outside thread sleeps; the answer uses the time at which it really woke.
+ * A thread outside of OpenMP fulfils the event of a task long after the task's body. A second task depends on the
+ * first, so the team's threads idle until then. The outside thread sleeps; the answer uses the time when it woke.
  */
 #include "answer.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A task waits for two children: one runs inside its wait, one on the other thread. That time is work, not waiting.
+ * A task waits for two children: one runs inside its wait, one on the other thread. Their time is work, not waiting.
  */
 #include "answer.h"
 

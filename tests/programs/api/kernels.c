@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The marks of ompass.h in C: nested kernels with their data, in tasks and in threads outside of OpenMP, and two
- * phases. Its marks are the same with and without OpenMP; its KERNEL lines state what must be recorded.
+ * phases. The marks are the same with and without OpenMP; the KERNEL lines state what must be recorded.
  */
 #include <pthread.h>
 

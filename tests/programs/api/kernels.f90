@@ -1,8 +1,8 @@
 ! SPDX-License-Identifier: Apache-2.0
 !
-! The marks of the Fortran module ompass: nested kernels with their data, in tasks, and two phases. Its marks are the
-! same with and without OpenMP; its KERNEL lines state what must be recorded. It waits for each task at once, because
-! with flang 19 a task sees later values of its firstprivate variables.
+! The marks of the Fortran module ompass: nested kernels with their data, in tasks, and two phases. The marks are the
+! same with and without OpenMP; the KERNEL lines state what must be recorded. The program waits for each task at once,
+! because with flang 19 a task sees later values of its firstprivate variables.
 program kernels
   use, intrinsic :: iso_c_binding, only: c_loc
   use, intrinsic :: iso_fortran_env, only: int64

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The scope objects of ompass.h in C++: in tasks, in std::thread, across an exception and in a second source file.
- * Its marks are the same with and without OpenMP; its KERNEL lines state what must be recorded.
+ * The marks are the same with and without OpenMP; the KERNEL lines state what must be recorded.
  */
 #include <stdexcept>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints what the runtime answers to calls that libompass.so corrects in programs of gcc only.
+// Prints the runtime's answers to calls that libompass.so corrects, but only in programs of gcc.
 #include <omp.h>
 #include <stdio.h>
 

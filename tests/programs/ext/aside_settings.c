@@ -84,7 +84,7 @@ static void one_round(void) {
         {
             REQUIRE(omp_get_max_threads() == first_setting); /* not the setting of the task that stepped aside */
             store_long(&other_has_begun, 1);
-            spin_until(&n_children_begun, 2); /* otherwise its child might run before them and wait forever */
+            spin_until(&n_children_begun, 2); /* otherwise its child might run before the first task's */
             long ignored;
             wait_aside(&first_has_gone_on, &ignored, 2);
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A task that holds a lock waits for its child in another domain. Meanwhile its domain receives a task that needs the
- * lock and therefore must not run on top of it. Needs two threads and two domains.
+ * lock, and so must not run on top of the waiting task. Needs two threads and two domains.
  */
 #include <omp.h>
 #include <omp_ext.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library between libomp_ext.so and the runtime that counts the tasks which the runtime allocates.
+// A library between libomp_ext.so and the runtime. It counts the tasks that the runtime allocates.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The primary thread forks while another thread runs regions and takes locks. Each child takes a lock in a region of its
- * own. Argument: what the other thread does.
+ * The primary thread forks while another thread runs regions and takes locks. Each child takes a lock in its own
+ * region. Argument: what the other thread does.
  *   locks  two threads take a lock in turn
  *   teams  regions of one thread
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Light tasks with untied children, which are tasks of the runtime if waits may be suspended. Later tasks must reuse
-// the memory of the light tasks, so the process must not grow. Some parents wait for their children; others end first.
+// Light tasks with untied children. If waiting tasks can be suspended, these children are runtime tasks. Later tasks
+// must reuse the memory of the light tasks, so the process must not grow. Half of the parents wait for their children.
 //
 // Prints the growth of the resident memory, in KiB, after the first quarter of the rounds.
 #include <omp.h>

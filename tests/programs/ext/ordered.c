@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * ordered HOW N: loops of N iterations whose ordered regions wait for a task in the domain of the next thread. If
- * threads that wait for their turn run no tasks, it hangs until tasks are rescued. Prints the number of rescued tasks.
- * Compiled as C and as C++ (ordered.cpp).
+ * threads that wait for their turn run no tasks, the program hangs until tasks are rescued. Prints the number of
+ * rescued tasks. Compiled as C and as C++ (ordered.cpp).
  */
 #include <omp.h>
 #include <omp_ext.h>

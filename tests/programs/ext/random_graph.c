@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Tasks with random dependences of every kind on a few numbers: first empty tasks, then tasks of 0 to 3 us, then both
- * in turn, then tasks with such children. Each number must equal that of a serial run at waits for it, and at the end.
+ * in turn, then tasks with such children. At each wait and at the end, the numbers must equal those of a serial run.
  *   random_graph SEED
  */
 #include <omp.h>

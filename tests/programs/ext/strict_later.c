@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A region becomes strict while its other threads already wait in the barrier, and stops being strict again. In between,
- * tasks of domain 0 wait for tasks of domain 1. Build with -DTIEDNESS=untied for untied tasks. Prints how many tasks ran
- * outside their domain, and the number of rescued tasks. Needs two domains.
+ * A region becomes strict while its other threads wait in the barrier. Then tasks of domain 0 wait for tasks of
+ * domain 1. In every second round, the region stops being strict at the end. -DTIEDNESS=untied makes the tasks untied.
+ * Prints how many tasks ran outside their domain, and the number of rescued tasks. Needs two domains.
  */
 #include <omp.h>
 #include <omp_ext.h>

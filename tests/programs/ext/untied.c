@@ -2,10 +2,10 @@
 /*
  * untied WHAT N: untied tasks that any thread of their domain may resume after their wait.
  *   busy: a task waits, and its thread begins a second task, which ends only when the first has resumed. So the program
- *         hangs unless another thread resumes the first task. Needs two threads in each domain. The first task then runs a
- *         loop in a serialized region.
- *   reduction: the same, but the first task has a copy of a reduction variable, which belongs to its thread. So it resumes
- *         there when the second task ends.
+ *         hangs unless another thread resumes the first task, which then runs a loop in a serialized region. Needs two
+ *         threads in each domain.
+ *   reduction: the same, but the first task uses its thread's copy of a reduction variable. So this thread resumes it
+ *         when the second task ends.
  *   tree: a recursion of untied tasks. Five kinds of wait take turns by level, and the awaited tasks have different
  *         domains. Checks its sum, and that locks and taskgroups belong to tasks and not to threads.
  * Prints how often a task moved to another thread, or ran outside its domain, and the number of rescued tasks.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Detachable tasks whose body has ended when another task fulfils their event; dependences, a taskwait and a taskgroup
- * must all wait for that. The fulfilling task is a child. If it runs inside of its parent, at its creation, it leaves the
- * event to the parent.
+ * Detachable tasks whose body has ended when a child fulfils their event; dependences, a taskwait and a taskgroup must
+ * all wait for the event. If the child runs inside of its parent, at its creation, it leaves the event to the parent,
+ * which fulfils it before its body ends.
  */
 #include <omp.h>
 

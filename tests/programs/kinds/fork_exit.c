@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Forks between regions; the child does not use OpenMP and ends by exit, so all exit handlers run in it, also the
- * runtime's and the tool's. None may change the parent's log. (Stock libomp 16 asserts there.)
+ * runtime's and the tool's. None may change the parent's log. (Stock libomp 16 asserts in the child.)
  */
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Included tasks: the children and grandchildren of a final task run at once, in order, on its thread. The runtime knows
- * which tasks are explicit and final.
+ * Included tasks: the children and grandchildren of a final task run at once, in order, on its thread. The runtime
+ * knows which tasks are explicit and final.
  */
 #include <omp.h>
 

@@ -8,7 +8,7 @@
 
 static std::atomic<long> n_objects{0};
 
-// A sum with memory of its own, whose copies start as the original says.
+// A sum with memory of its own. The copies of a reduction start at 0, with the unit of the original.
 struct Sum {
     long *value;
     long unit;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Leagues of two teams and of one in turn, whose regions have one thread. For a league of one, libomp passes the data
- * of an earlier region, and reports a team of two for the code of the league.
+ * Leagues of two teams and of one in turn, whose regions have one thread. For a league of one, libomp passes tools
+ * the data of an earlier region, and reports a team of two for the code of the league.
  */
 #include <omp.h>
 

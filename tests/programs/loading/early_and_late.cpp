@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * OpenMP before main and after it: in constructor and destructor functions, in static objects and in exit handlers.
- * Compiled twice: with LIBRARY defined it is the library that the program is linked with, or loads and unloads itself
- * when its path is the argument. Each use prints the FACTS of all uses so far; the last line has the totals.
+ * Compiled twice: with LIBRARY it is the library. The program is linked with it, or loads the path in its argument.
+ * A program without OpenMP also unloads it. Each use prints the FACTS of all uses so far; the last line has the totals.
  */
 #include <cstdio>
 #include <cstdlib>

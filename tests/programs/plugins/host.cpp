@@ -4,8 +4,8 @@
  *   regions   run_region
  *   spins     the same, then spin
  *   tasks     run_tasks, in one region of the host, whose second thread creates and runs tasks of the host all the time
- * Fails if more than a quarter of the plugins are mapped elsewhere than the one before. The FACTS are the tasks of the
- * host. Compiled without OpenMP, the host gets the runtime from the plugins.
+ * Fails if more than a quarter of the plugins are mapped elsewhere than the plugin before. The FACTS are the tasks of
+ * the host. Compiled without OpenMP, the host gets the runtime from the plugins.
  */
 #include <atomic>
 #include <cstdio>

@@ -8,7 +8,7 @@
  *                  The number of ranks is even
  *   multiple       is communication by two threads of each rank, which work and exchange messages at the same time
  *   even           is one unit of work, and a barrier
- * Rank 0 prints the efficiencies by construction, in percent, and those by the clocks of the ranks:
+ * Rank 0 prints the efficiencies by construction on two ranks, in percent, and those by the clocks of the ranks:
  *   EXPECT parallel= mpi_load_balance= mpi_communication= mpi_serialisation= mpi_transfer= openmp=
  *   MEASURED mpi= mpi_load_balance= mpi_communication=
  */
@@ -44,8 +44,8 @@ static void imbalanced(int round) {
     REQUIRE(sum == n_ranks * round);
 }
 
-/* Sends messages around all ranks for one unit; the last message of rank 0 ends it. Messages are so long that the time
- * between two calls is negligible. */
+/* Sends messages around all ranks for one unit; the last message of rank 0 ends the exchange. Messages are so long
+ * that the time between two calls is negligible. */
 static void exchange(double part, int tag) {
     static _Thread_local int message[1 << 16];
     const int length = (int)(sizeof message / sizeof *message);

@@ -6,7 +6,7 @@
 #include <omp.h>
 #endif
 
-// Preempted time is no work, so this takes processor time.
+// Works for `ms` of processor time, because preempted time is no work.
 static void work_ms(double ms) {
     struct timespec begin, now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);

@@ -4,7 +4,7 @@
 //   sleepers computing CHAIN_MS FREE_MS  the same, but the tasks compute
 //   sleepers tree MS                   a tree of 15 tasks that sleep, create two, wait for them, and sleep
 //   sleepers flat MS                   24 tasks
-// and programs with one possible improvement each; `better` runs the improved program:
+// and programs with one possible improvement each, after the colon; `better` runs the improved program:
 //   sleepers late MS [better]          four tasks, then a chain of 8, then four more tasks: chain first
 //   sleepers columns MS [better]       four phases of two tasks, one three times as long: dependences, not taskwaits
 //   sleepers bound MS [better]         a task waits for its child, while others could run on its thread: untied tasks

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Pairs of dependent tasks. The creator works as long as a pair before it creates that pair. The trace has a dependence
- * between a task's creation and the creation record. The span is the creator's work and the last pair.
+ * Pairs of dependent tasks. The creator works as long as a pair before it creates that pair. In the trace, a dependence
+ * stands between a task's `create` and its `create_span`. The span is the creator's work and the last pair.
  */
 #include "spans.h"
 

@@ -4,7 +4,7 @@
  *   user    becomes nobody, as servers do
  *   root    changes its root to the directory "empty"
  *   files   opens files up to its limit
- *   close   closes every descriptor but the standard ones, and uses all their numbers for its own files
+ *   close   closes every descriptor but the standard ones, and uses most of their numbers for its own files
  */
 #include "../facts.h"
 

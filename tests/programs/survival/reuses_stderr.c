@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Closes stderr and opens a file, named by the argument, which gets its number, like programs that close unused
- * streams.
+ * Closes stderr and opens a file, named by the argument, which gets the number of stderr, like programs that
+ * close unused streams.
  */
 #include "../facts.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread keeps a lock, and runs tasks for ten seconds. The other thread waits for it until the program is killed.
+// One thread keeps a lock, and runs tasks for ten seconds. The other waits for the lock until the program is killed.
 #include "../facts.h"
 
 #include <omp.h>

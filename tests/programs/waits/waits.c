@@ -22,7 +22,7 @@ static void be_late(long nth) {
     spin_ns(LATE_NS);
 }
 
-/* Returns once the other thread runs the task that was created last; it does so in the barrier where it waits. */
+/* Returns once the other thread runs the task that was created last. That thread takes the task in a barrier. */
 static void until_started(void) {
     while (!load_long(&started)) {}
     store_long(&started, 0);
