@@ -21,7 +21,7 @@
 
 namespace bots {
 
-// A cell in its place: columns [left, right), rows [top, bottom). The origin is the corner of the plan.
+// A cell in its place: columns [left, right), rows [top, bottom). The origin is the top left corner of the plan.
 struct Place {
     std::int16_t left, top, right, bottom;
 

@@ -71,7 +71,7 @@ constexpr float coordinate(const Point &point) {
     return kAxis == 0 ? point.x : kAxis == 1 ? point.y : point.z;
 }
 
-// Returns d^k / k! for all monomials k.
+// Sets `powers` to d^k / k! for all monomials k, in the order of kMonomials.
 template <int kOrder>
 [[gnu::always_inline]] inline void scaled_powers(const Point &d, float *powers) {
     powers[0] = 1;

@@ -37,7 +37,8 @@ public:
 
     std::size_t n() const { return n_; }
 
-    // Sets rows [first, last) of both grids, 1 <= first < last <= n + 1, to the plate before the first step.
+    // Sets rows [first, last), 1 <= first < last <= n + 1: in the even grid to the plate before the first step, in the
+    // odd grid to zero.
     void initialize(std::size_t first, std::size_t last) {
         if (first == 1) clear_row(0);
         if (last == n_ + 1) clear_row(n_ + 1);

@@ -74,7 +74,7 @@ private:
 
 class MatmulInput {
 public:
-    // Makes two n x n matrices. Rows and columns beyond n, up to whole tiles, are zero.
+    // Makes three n x n matrices without values. fill() sets rows and columns beyond n, up to whole tiles, to zero.
     explicit MatmulInput(std::size_t n)
         : n_(n), n_tiles_((n + kTile - 1) / kTile), a_(n_tiles_, false), b_(n_tiles_, true), c_(n_tiles_, false) {}
 

@@ -102,7 +102,7 @@ private:
     // Returns the vertex's place in a total order that looks random: mix is a bijection.
     static std::uint64_t rank(Vertex vertex) { return mix(kSeed + vertex); }
 
-    // One thread, or several that agree, write a state once. It publishes no other data, so relaxed order suffices.
+    // All threads that decide a vertex write the same state. It publishes no other data, so relaxed order suffices.
     State state(Vertex vertex) const { return states_[vertex].load(std::memory_order_relaxed); }
     void set_state(Vertex vertex, State state) { states_[vertex].store(state, std::memory_order_relaxed); }
 

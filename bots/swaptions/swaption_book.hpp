@@ -18,7 +18,7 @@
 namespace bots {
 
 // Returns the price of a swaption under the moves of RateMoves. At expiry the bond that matures j quarters later is
-// worth forward_j exp(-b_j y - b_j^2 v^2 / 2), y normal with variance v^2 under the measure of that date.
+// worth forward_j exp(-b_j y - b_j^2 v^2 / 2). Under the measure of the expiry date, y is normal with variance v^2.
 inline double price_in_closed_form(const Swaption &swaption) {
     const auto expiry = static_cast<std::size_t>(swaption.expiry);
     double variance = 0;

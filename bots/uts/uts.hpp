@@ -40,7 +40,7 @@ struct TreeRule {
     TreeKind kind;
     std::uint32_t seed;
     double root_children; // in geometric trees, the mean
-    int max_depth; // the depth at which the geometric rule ends
+    int max_depth; // of the geometric rules, see TreeKind
     double binomial_probability;
     int binomial_children;
     std::uint64_t n_nodes; // published, like the next two fields; counted by this program for "tiny"

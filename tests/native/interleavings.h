@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small model checker: runs a few threads of a test repeatedly, once for every interleaving of their atomic steps.
+// A small model checker: runs a few threads of a test once for every interleaving of their atomic steps, or for every
+// interleaving with few preemptions.
 //
 // Each thread is a coroutine. Each operation on a Step<T> first returns control to the explorer, which chooses the next
 // thread. Memory is sequentially consistent here; ThreadSanitizer checks weaker orders.
@@ -18,12 +19,12 @@ namespace interleavings {
 
 class Explorer {
 public:
-    // `n_preemptions`: the largest number of switches away from a thread that could continue. With enough of them, the
-    // explorer runs all interleavings.
+    // `n_preemptions`: the largest number of preemptions, switches away from a thread that could continue. With a large
+    // number, the explorer runs all interleavings.
     explicit Explorer(unsigned n_preemptions = 1000) : n_preemptions_(n_preemptions) {}
 
-    // Runs all interleavings; returns their number. Before each run, make_threads() makes new state and returns the
-    // threads. After each run, check() checks the state.
+    // Runs all interleavings with at most n_preemptions preemptions; returns their number. Before each run,
+    // make_threads() makes new state and returns the threads. After each run, check() checks the state.
     template <typename MakeThreads, typename Check>
     uint64_t explore(MakeThreads &&make_threads, Check &&check) {
         uint64_t n_runs = 0;

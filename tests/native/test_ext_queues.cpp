@@ -439,8 +439,8 @@ TEST(Dependences, NodesOfCompleteTasksAreReused) {
     chain.complete_task(kMany - 1);
 }
 
-// Two threads run tasks that a third thread creates. Tasks read and write ints without synchronization, so a wrong
-// order is a data race.
+// One thread creates tasks. Two other threads, and sometimes the creator, run them. Tasks read and write ints without
+// synchronization, so a wrong order is a data race.
 struct RandomProgram {
     static constexpr size_t kTasks = 20'000, kInts = 24;
 

@@ -274,7 +274,7 @@ TEST_F(Rings, skip_samples_without_loads_and_loads_of_the_kernel) {
 }
 
 TEST_F(Rings, are_read_around_their_end) {
-    MadeRing made(kRingBytes * 3 - 400); // in the middle of the first record
+    MadeRing made(kRingBytes * 3 - 400); // the ring ends in the middle of the first record
     for (uint64_t k = 0; k < 8; k++) made.add(load_words(clock::monotonic_ns(), k, k, kFromMemory));
     const SampledThread thread = taken(made);
     ASSERT_EQ(thread.samples.size(), 8u);

@@ -516,7 +516,7 @@ TEST(OtherPrograms, TasksWithAPriorityRunFirst) {
     EXPECT_EQ(wall_of(prioritise(program, 2), 2, "omp_ext"), wall_of(program, 2, "omp_ext"));
 }
 
-// Three tasks of one construct with the priorities 1, 3 and 2; one thread.
+// Three tasks of one construct with the priorities 1, 3 and 2, and a task that depends on the second; two threads.
 TEST(OtherPrograms, HigherPrioritiesRunFirst) {
     Builder build;
     const uint32_t implicit = build.region(1)[0];
