@@ -30,7 +30,8 @@ constexpr bool goes_serial(bool below) {
 // NOLINTBEGIN(bugprone-branch-clone): the branches differ in their pragmas
 // Creates an explicit task that executes the last argument, a statement. `kind`: a constant TaskKind. `below`: true if
 // the creating call is below the cut-off. `data`: the data-sharing and depend clauses. The macro repeats the
-// statement once per kind; only the chosen copy is compiled, at the caller's line. parse_options refuses --untied with --cutoff if.
+// statement once per kind; only the chosen copy is compiled, at the caller's line. parse_options refuses --untied with
+// --cutoff if.
 #define BOTS_TASK(kind, below, data, ...)                                                                              \
     do {                                                                                                               \
         if constexpr ((kind).cutoff == ::bots::Cutoff::kIf) {                                                          \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread uses 6 MB of its stack, within the usual limit of 8 MB.
+// Each of two threads uses 6 MB of its stack, within the usual limit of 8 MB.
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A detached task that another task completes.
+// A detached task whose event another task fulfils.
 #include <omp.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * C++ exceptions inside tasks: caught in the task, or carried to the waiting task and thrown there.
+ * C++ exceptions inside tasks: each is caught in its task, and thrown again after the region.
  */
 #include <exception>
 #include <stdexcept>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Forks between regions; the child opens regions and creates tasks, which must not appear in the parent's log. Both
- * then continue.
+ * processes then continue.
  */
 #include <sys/wait.h>
 #include <unistd.h>

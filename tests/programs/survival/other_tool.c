@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Another OMPT tool, which accepts or, compiled with DECLINES, declines to be the tool of the process. It writes to a
- * file when the runtime asks it.
+ * Another OMPT tool, which accepts or, compiled with DECLINES, declines to be the tool of the process. It appends to
+ * the file OTHER_TOOL_NOTE when the runtime calls ompt_start_tool.
  */
 #include <omp-tools.h>
 #include <stdio.h>

@@ -46,7 +46,7 @@ static void doacross(void) {
     }
 }
 
-/* A thread polls for what the other thread has not done yet. */
+/* A thread polls until the other thread is done. */
 static void taskyield(void) {
 #pragma omp parallel num_threads(2)
     {
