@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The floorplan search with a task for every place of a cell that is not pruned. All threads share the best plan so
-// far. The number of pruned places, and so of tasks, differs from run to run. Every thread therefore counts its own
-// tasks.
+// The floorplan search with a task for every unpruned place of a cell. All threads share the best plan so far. The
+// number of pruned places, and so of tasks, differs from run to run. Every thread therefore counts its own tasks.
 #pragma once
 
 #include <atomic>
@@ -87,8 +86,8 @@ private:
 #pragma omp taskwait
     }
 
-    // A function, not a lambda: tasks that gcc creates inside a lambda read the lambda object, which no longer exists
-    // when they run.
+    // Creates a task. Not a lambda, because tasks that gcc creates inside a lambda read the lambda object, which no
+    // longer exists when they run.
     void create_task(const Plan *plan, Place place, int levels) {
         BOTS_TASK(kKind, levels <= 0, firstprivate(plan, place, levels), complete_with(*plan, place, levels));
     }
