@@ -29,8 +29,8 @@ public:
     explicit StrassenInput(std::size_t n_rows)
         : n_rows_(n_rows), a_(n_rows * n_rows), b_(n_rows * n_rows), c_(n_rows * n_rows) {}
 
-    // Sets elements [first, last) of the factors, in storage order, and clears those of the result. May be called in
-    // any order and by any thread.
+    // Sets elements [first, last), in storage order: random in the factors, zero in the result. May be called in any
+    // order and by any thread.
     void fill(std::size_t first, std::size_t last) {
         for (std::size_t i = first; i < last; i++) {
             a_[i] = small_number(i);
