@@ -36,14 +36,14 @@ inline constexpr std::int32_t kTreatSteps = 12;
 constexpr std::uint64_t chance(double probability) { return static_cast<std::uint64_t>(probability * 4294967296.0); }
 inline constexpr std::uint64_t kFallsIll = chance(0.0015);     // per inhabitant and step
 inline constexpr std::uint64_t kNeedsTreatment = chance(0.25); // per examined patient
-inline constexpr std::uint64_t kIsReferred = chance(0.08);     // per patient to treat; 2% of all, as in Olivier et al.
+inline constexpr std::uint64_t kIsReferred = chance(0.08); // per patient to treat; 2% of all, as in Olivier et al.
 
 constexpr int staff_of(int level) { return 1 << level; }
 
 // The shape of a country: a complete tree of villages. Leaves have level 1; the root has the highest.
 struct Shape {
     int levels;
-    std::size_t n_children;  // of a village that is not a leaf
+    std::size_t n_children; // of a village that is not a leaf
     std::size_t n_per_staff; // inhabitants of a village for each member of its staff
 
     constexpr std::size_t inhabitants_of(int level) const {
