@@ -13,7 +13,7 @@ struct Anywhere {
     constexpr Anywhere first_half() const { return {}; }
     constexpr Anywhere second_half() const { return {}; }
     constexpr Anywhere part(std::size_t, std::size_t) const { return {}; }
-    // Places later children of the current task in these domains. Here it does nothing.
+    // Does nothing. In a DomainRange, places later children of the current task in the first domain of the range.
     void place_children() const {}
 };
 

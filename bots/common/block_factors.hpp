@@ -14,8 +14,7 @@
 
 namespace bots {
 
-// Replaces a block of n rows and columns by its factors: block = L + U - I with L U = block, L unit lower and U upper
-// triangular.
+// Factors a block of n rows and columns into L U, L unit lower and U upper triangular. Replaces the block by L + U - I.
 inline void factor_block(double *block, std::size_t n) { kBlockKernels.factor(block, n); }
 
 // Computes block = L^-1 * block, for a block in the same row of blocks as the factored diagonal block.

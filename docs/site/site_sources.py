@@ -37,14 +37,14 @@ def pages() -> dict[str, str]:
 
 
 def places() -> dict[str, str]:
-    """Returns the site's page of every file or folder of the repository that has a page, by its path."""
+    """Returns the names of the pages that show files and folders, by path in the repository."""
     return pages() | {source: page.name for page in reference_pages.PAGES for source in page.sources}
 
 
 def relinked(text: str, source: str, where: dict[str, str], keep_file: Callable[[Path], str]) -> str:
     """Returns a page with its links adapted to the site.
 
-    A link to a file that is not a page leads to a copy, which `keep_file` makes.
+    A linked file outside of docs/ that is not a page is copied by `keep_file`; the link leads to the copy.
     """
     own_folder = Path(source).parent
     here = Path(where[source]).parent
@@ -59,7 +59,7 @@ def relinked(text: str, source: str, where: dict[str, str], keep_file: Callable[
         elif (ROOT / path).is_file():
             target = path.removeprefix("docs/") if path.startswith("docs/") else keep_file(ROOT / path)
         else:
-            return match[0]  # Sphinx reports it
+            return match[0]  # Sphinx reports broken links
         return f"]({os.path.relpath(target, here)}{hash_sign}{anchor})"
 
     parts = _FENCE.split(text)
@@ -68,7 +68,7 @@ def relinked(text: str, source: str, where: dict[str, str], keep_file: Callable[
 
 
 def with_contents(index: str) -> str:
-    """Returns the start page with contents for the sidebar: the list under each heading of the page."""
+    """Returns the start page with contents for the sidebar: the pages listed under each heading."""
     trees = []
     for section in re.split(r"^## ", index, flags=re.MULTILINE)[1:]:
         heading = section.partition("\n")[0]

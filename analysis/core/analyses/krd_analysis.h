@@ -26,7 +26,7 @@ struct KrdSettings {
 
 struct GroupReuse {
     std::vector<ReuseBytes> kernels; // by construct; with sampling, bytes of sampled blocks only
-    std::vector<AccessReader::Totals> totals; // by construct, sampled or not
+    std::vector<AccessReader::Totals> totals; // by construct; include accesses outside the sample
     std::unique_ptr<SampleBytes> sample; // null when exact
     uint64_t distinct_bytes = 0; // with sampling, in sampled blocks only
     uint64_t memory_bytes = 0; // size of the stream's tables
@@ -45,9 +45,9 @@ Problem analyse_reuse(const RunFiles &run, const KrdSettings &settings, const Pr
 
 // Replaces the batch with the next accesses. An empty batch marks the end.
 using AccessSource = std::function<void(std::vector<Access> &batch)>;
-// Analyses the accesses of `source`, for tests and other tools' traces. `source` must return whole accesses; this
-// function samples them and cuts them into blocks. Each access has a `kernel` below n_kernels. A block_shift of 0 means
-// blocks of 4096 bytes.
+// Analyses the accesses of `source`: a simulated run, a test, or another tool's trace. `source` must return whole
+// accesses; this function samples them and cuts them into blocks. Each access has a `kernel` below n_kernels. A
+// block_shift of 0 means blocks of 4096 bytes.
 void analyse_reuse(const AccessSource &source, size_t n_kernels, const KrdSettings &settings, KrdResult &result);
 
 } // namespace ompass

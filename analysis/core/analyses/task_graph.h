@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work, span and the folded task graph of a trace, independent of the threads and times of tasks.
+// Work, span and the folded task graph of a trace. They do not depend on which thread ran a task, or when.
 //
 // A chain is work that must run one piece after another. The chain of a task begins at the creation of the task, or at
 // the end of its last predecessor. After a wait, the task continues the longest of its own chain and the awaited tasks'

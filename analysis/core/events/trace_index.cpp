@@ -23,7 +23,7 @@ Problem read_trace_index(const RunFiles &run, TraceIndex &index) {
         FirstPass pass(run, index.created.of_thread(i), index.doubt.of_thread(i), regions[i], index.creations);
         EventRecord record;
         for (const format::CheckpointPart &part : run.threads[i].checkpoint.parts())
-            if (part.is_primary) // a region with another primary may have ended before that thread's trace begins
+            if (part.is_primary) // other primaries may have ended their regions before their own traces begin
                 regions[i][part.id].add({.begin = part.begin, .construct = part.construct, .level = part.level});
         while (decoder.next(record)) pass.read(decoder, record);
         problems[i] = decoder.problem();

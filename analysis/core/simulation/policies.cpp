@@ -28,7 +28,7 @@ const std::vector<Policy> &policies() {
          Waiting::kAnywhere, StealPolicy::kRandom},
         {"ideal-occupancy", "the fullest queue, found at no cost", Queues::kPerThread, Waiting::kAnywhere,
          StealPolicy::kOccupancy, false, false, true},
-        {"ideal-stealer", "the fullest queue, found and emptied at no cost", Queues::kPerThread, Waiting::kAnywhere,
+        {"ideal-stealer", "the fullest queue; finding it and stealing are free", Queues::kPerThread, Waiting::kAnywhere,
          StealPolicy::kOccupancy, false, false, true, true},
         OMP_EXT_STEAL_POLICIES(OMPASS_STEAL_POLICY)};
     return all;

@@ -10,7 +10,7 @@ namespace ompass::simulation {
 
 namespace {
 
-constexpr uint32_t kAgain = 3; // fewest graphs of one creator at a place
+constexpr uint32_t kAgain = 3; // replays need at least this many graphs of one creator at a place
 
 struct Graph {
     uint32_t first_op, end_op; // operations of its creator, up to the wait
@@ -89,8 +89,7 @@ private:
         graphs.n_of_creator[graph.creator]++;
     }
 
-    // Returns, for each task of the graph, its construct, and its distances from the tasks of the graph on which it
-    // depends.
+    // Returns the construct of each task of the graph, followed by its distances from its predecessors in the graph.
     std::vector<uint64_t> structure_of(const Graph &graph) const {
         std::vector<uint32_t> tasks; // in order of their numbers, because these follow the order of creation
         std::vector<uint64_t> structure;

@@ -260,7 +260,7 @@ def minimum_text(change: Change[Place]) -> str:
 
 _PER_FIGURE: Final = (
     "p: probability that equal sides differ this much (rank test). The p-values of all figures but the "
-    "time are adjusted for their number: if nothing changed, 98% of comparisons call no figure different."
+    "time are adjusted for their number: if nothing changed, 98% of comparisons call none of them different."
 )
 
 

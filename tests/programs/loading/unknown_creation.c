@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates 20 tasks by a function of the runtime that no library replaces, as a newer compiler may, and works for 1 ms
-// after each creation. The runtime's own __kmpc_omp_task stands for such a function.
+// Creates 20 tasks, and works for 1 ms after each creation. A newer compiler may create tasks by a function of the
+// runtime that has no wrapper. To do the same, this program calls the runtime's own __kmpc_omp_task.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <omp.h>
