@@ -44,7 +44,7 @@ def places() -> dict[str, str]:
 def relinked(text: str, source: str, where: dict[str, str], keep_file: Callable[[Path], str]) -> str:
     """Returns a page with its links adapted to the site.
 
-    A linked file outside of docs/ that is not a page is copied by `keep_file`; the link leads to the copy.
+    `keep_file` copies linked files outside of docs/ that are not pages; the links lead to the copies.
     """
     own_folder = Path(source).parent
     here = Path(where[source]).parent
