@@ -21,7 +21,7 @@ from toolchains import Toolchain
 
 SOURCES = Path(__file__).parent / "programs"
 _OTHERS = toolchains.PROGRAMS / "gomp"
-_OF_LIBRARIES = ("target_library.c", "loads_library.c")  # tested elsewhere: a library, and a program that loads it
+_OF_LIBRARIES = ("target_library.c", "loads_library.c")  # tested elsewhere, together
 _VERSION = re.compile(r"(GOMP_PLUGIN|GOMP|OMP|GOACC|OACC)_[\d.]+")  # a version, not a function
 PREFIXES = ("GOMP_", "GOACC_", "omp_", "acc_")
 
