@@ -29,7 +29,7 @@ def file_problem(path: Path) -> str:
 
 
 def folder_problem(path: Path, *, may_exist: bool = True) -> str:
-    """Returns the reason why a directory cannot be made or, if it exists, written to; empty if it can."""
+    """Returns why a directory cannot be made, or why an existing one cannot be used; empty if it can."""
     path = path.absolute()
     try:
         if path.is_dir():

@@ -37,7 +37,7 @@ void on_signal(int number, siginfo_t *about, void *context) {
     if (former.sa_handler != SIG_DFL && former.sa_handler != SIG_IGN) former.sa_handler(number);
 }
 
-// Installs the handler when the library is loaded: without a handler, the signal ends the program.
+// Installs the handler when the library is loaded: without a handler, each dump signal except SIGURG ends the program.
 __attribute__((constructor)) void handle_signal() {
     const int number = getauxval(AT_SECURE) ? 0 : dump_signal();
     if (!number) return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // While the reader reads batch n, each group finds the moves of batch n - 1 and counts the moves of batch n - 2.
+// touch_moves.h explains moves.
 #include "krd_analysis.h"
 
 #include <algorithm>

@@ -22,7 +22,7 @@ struct Point {
 };
 
 struct Barrier {
-    Point latest; // latest end of the threads that have arrived and, once closed, of all tasks
+    Point latest; // latest arrival of a thread; once closed, also the latest end of a task
     uint32_t n_arrived = 0;
     bool closed = false;
 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the accesses of a simulated run, under any policy, for the analysis of reuse distances. Memory: 32 bytes per
-// access.
+// Keeps the accesses of a simulated run for the analysis of reuse distances. Memory: 32 bytes per access.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +12,15 @@ namespace ompass::simulation {
 
 class AccessLog {
 public:
-    // Forgets all accesses. The next ones belong to a run of the program.
+    // Forgets all accesses. The next ones belong to a run of `program`.
     void begin(const TaskProgram &program, uint32_t n_threads);
     // Adds an access, or the begin or end of a kernel. An access has the time of its thread's last begin or end.
     void add(uint32_t thread, Operation operation, uint64_t now);
 
     size_t size() const { return n_accesses_; }
     size_t n_threads() const { return threads_.size(); }
-    // Returns the reuse distances. Orders the accesses by time, then by thread. Requires an earlier begin(), and every
-    // thread in settings.groups.of_thread.
+    // Returns the reuse distances. Orders the accesses by time, then by thread. Requires an earlier begin(), and an
+    // element of settings.groups.of_thread for every thread.
     KrdResult reuse(const KrdSettings &settings) const;
 
 private:

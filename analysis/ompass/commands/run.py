@@ -134,7 +134,7 @@ def run(
         bool,
         typer.Option(
             "--force",
-            help="Remove the run directory of -o if it exists and contains no other files.",
+            help="Remove the run directory of -o if it exists and contains only files of a run.",
             rich_help_panel=OUTPUT,
         ),
     ] = False,
@@ -370,7 +370,7 @@ def _checked_limit(text: str) -> str:
 
 
 def _most_bytes(text: str) -> int:
-    """Returns the largest size of a trace for advice; the default for an invalid OMPASS_LIMIT_MB."""
+    """Returns the limit for the trace of a second run; the default if `text` is empty or invalid."""
     try:
         return parse_limit(text) if text else MOST_BYTES
     except ValueError:
@@ -505,7 +505,10 @@ def _say_recorded(produced: ProducedRuns, shown: Shown) -> None:
 
 
 def _keep_names(directories: Iterable[Path | None]) -> None:
-    """Stores the names of recorded runs, before the program is rebuilt. Stops at an interrupt."""
+    """Stores the names of functions and lines of recorded runs, before the program is rebuilt.
+
+    Stops at an interrupt.
+    """
     from ompass.keeping.names import keep_names_of  # slow to load
 
     with contextlib.suppress(KeyboardInterrupt):

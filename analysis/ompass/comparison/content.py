@@ -137,7 +137,7 @@ def side_of(name: str, runs: Mapping[int, Sequence[tuple[Ranks, int]]], is_sweep
 def compare_sides(before: Side, after: Side, scope: Scope, least: float | None = None) -> ComparisonContent:
     """Returns the changes between two sides. `least` is a minimum difference in place of the default one.
 
-    Raises ValueError if they share no number of threads.
+    Raises ValueError if two sweeps share no number of threads, or if only one side is a sweep.
     """
     if before.is_sweep and after.is_sweep:
         pairs = [(n, n) for n in sorted(before.repeats.keys() & after.repeats.keys())]

@@ -50,7 +50,7 @@ def latency_report(content: SampleContent) -> Report:
 
 
 def csv_latency(content: SampleContent, table: str) -> str:
-    """Returns one of CSV_TABLES: a line per construct, per source of a construct, or per point of a curve."""
+    """Returns one of CSV_TABLES: a line per construct, per source of one, or per point of a distribution."""
     values = plain(latency_report(content))
     rows = {"constructs": _construct_rows, "sources": _source_rows, "distribution": _points}[table]
     return csv_rows(

@@ -10,7 +10,7 @@ each rank, U is its useful time (the mean work of its threads), and N its time o
 
     1 - avg U / R      =  losses in MPI, in regions and in serial parts, each over R        (additive)
 
-While a rank is in MPI outside of parallel regions, all its threads count as waiting; within regions, each
+While a rank is in MPI outside of parallel regions, all its threads count as in MPI; within regions, each
 thread counts separately. docs/ranks.md explains each efficiency.
 """
 
@@ -186,7 +186,7 @@ def additive(ranks: Sequence[RankTimes]) -> tuple[Factor, ...]:
 def talp(ranks: Sequence[RankTimes]) -> tuple[Factor, ...]:
     """Returns the efficiencies of TALP (DLB 3.7), as parts of the thread-time of all ranks.
 
-    A rank that ends before the longest one counts as in MPI until then.
+    A rank that ends early counts as in MPI until the longest one ends.
     """
     run_ns = max(rank.wall_ns for rank in ranks)
     whole_ns = sum(rank.n_threads for rank in ranks) * run_ns
@@ -320,7 +320,7 @@ def _serial_mpi_ns(run: Run, outside: Sequence[RegionRow]) -> tuple[int, int]:
 
 
 def _unequal_ns(region: RegionShare, n_threads: int) -> int:
-    """Returns the sum over threads of (largest work and MPI time of any thread - own)."""
+    """Returns the sum over threads of (largest sum of work and MPI time - the thread's)."""
     busy = [thread.states.work_ns + thread.states.mpi_ns for thread in region.threads]
     return max(busy, default=0) * max(n_threads, len(busy)) - sum(busy)
 

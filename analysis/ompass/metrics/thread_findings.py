@@ -31,7 +31,7 @@ def serial_fraction(facts: Facts) -> Iterator[Evidence]:
     fraction = serial_ns / (serial_ns + work_ns)
     n_processors = facts.n_processors
     lost_ns = serial_ns * (n_processors - 1)
-    # Thread-time without preemption. On a quiet machine, it is the time of all processors.
+    # Thread-time in regions without preemption: on a quiet machine, the time of all processors.
     in_regions_ns = facts.breakdown.thread_time_ns - facts.processor.preempted_ns
     lost = lost_ns / (serial_ns * n_processors + in_regions_ns or 1)
     if fraction < thresholds.SERIAL_SHARE or n_processors < 2:
@@ -102,9 +102,9 @@ def second_runtime(facts: Facts) -> Iterator[Evidence]:
 
 
 def _what_ran(facts: Facts) -> tuple[str, Line | None]:
-    """Returns the function with the most samples of the serial part, in words, and its hottest line.
+    """Returns, in words, the function with the most samples of the serial part, and a line for this part.
 
-    Without enough samples, there is no line, and the words are empty or state the reason.
+    If the samples cannot show the function, there is no line, and the words are empty or state the reason.
     """
     serial = [sample for sample in facts.samples if sample.owner.kind == "serial"]
     counts: Counter[Line | None] = Counter()
@@ -211,7 +211,7 @@ def _lost_ns(region: RegionShare) -> int:
 
 
 def _barriers_inside(facts: Facts, region: RegionShare) -> bool:
-    """True if the region has so many inner barriers that they are the problem."""
+    """True if inner barriers, of all regions, are so frequent that they are the problem."""
     return _n_inner_barriers(facts) > thresholds.BARRIERS_INSIDE * region.n_parts
 
 
@@ -267,7 +267,8 @@ def costly_waits(facts: Facts) -> Iterator[Evidence]:
 def loop_imbalance(facts: Facts) -> Iterator[Evidence]:
     """Yields worksharing constructs that give threads unequal shares.
 
-    Iterations that wait for earlier ones also unbalance a loop. Its imbalance is then only a note.
+    Waits of iterations for earlier ones also unbalance a loop. If they explain the imbalance, the finding is
+    only a note.
     """
     # On a busy machine, the times of loops depend on other programs; computing times do not.
     uneven_ns = sum(_uneven_ns(region) for region in _plain(facts))
@@ -326,7 +327,7 @@ def _cure_of(loop: LoopTotals) -> str:
 
 
 def _uneven_ns(region: RegionShare) -> int:
-    """Returns the sum over threads of (computing time of the busiest - own); 0 for small differences."""
+    """Returns the sum over threads of (largest computing time - the thread's); 0 for small differences."""
     work = _work_of(region)
     most_ns, sum_ns = max(work.values()) * len(work), sum(work.values())
     return most_ns - sum_ns if most_ns >= thresholds.IMBALANCE_RATIO * sum_ns else 0
@@ -501,7 +502,7 @@ def _faults(
     touching: Iterable[LocatedSample],
     cure: str = "",
 ) -> Evidence:
-    """Returns the evidence of page faults; `touching` are the samples of the code that caused them."""
+    """Returns the evidence of page faults; `touching`: samples of the code in which they occurred."""
     use = use or SystemUse()
     line, part = main_use_of_memory(touching, thresholds.TOUCHING_SAMPLES)
     most = f"; {percent(part)} of the samples of memory use are at this line" if line else ""

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 _INDENT = 2
 _NARROWEST_NAME = 20
-_BETWEEN = 2  # columns
+_BETWEEN = 2  # spaces between columns
 _LARGEST_BAR = 50
 _STYLES = {Kind.NAME: "cyan", Kind.PLACE: "cyan"}
 

@@ -52,7 +52,7 @@ def collect_reuse(
 ) -> ReuseContent:
     """Returns the reuse distances of a run.
 
-    Raises NothingToShowError if it declares no accesses, DamagedRunError.
+    Raises NothingToShowError if the run declares no accesses, and DamagedRunError.
     """
     options = options or ReuseOptions()
     topology = options.machine or recorded_topology(run.path)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The locality domains of this process: their number, CPUs, threads and distances, and the domain of memory. The first
-// call reads them from hwloc; later calls take no lock, except to find the domain of memory. Knows nothing of tasks and
-// queues.
+// call reads them from hwloc. Later calls take no lock, except to find the domain of memory, or to give a thread a new
+// place (settle_in_team). Knows nothing of tasks and queues.
 #pragma once
 
 #include <cstddef>
@@ -39,15 +39,15 @@ int n_distinct();
 // Returns the count() - 1 other domains, nearest first; the array is never freed.
 const int *neighbours(int domain);
 
-// Returns the domain that probably holds most of the bytes; -1 if unknown. Takes well below a microsecond if the page
-// cache has the pages. of_ranges: the same for several ranges together.
+// Returns the domain that probably holds most of the bytes; -1 if unknown. Takes well below a microsecond if PageCache
+// has the pages. of_ranges: the same for several ranges together.
 int of_bytes(const void *address, size_t bytes);
 int of_ranges(const ByteRange *ranges, size_t n_ranges);
 
 // Returns the object that allocates and locates memory, for the API.
 Placement &placement();
 
-// Prints the map on stderr.
+// Prints the domains on stderr.
 void display();
 
 } // namespace omp_ext::domains

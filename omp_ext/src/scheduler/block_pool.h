@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of light tasks and of dependences: blocks of whole cache lines. The pool reuses blocks for others of the
-// same size and never returns them to the system. Blocks of more than kMostLines lines come from aligned_alloc, and are
-// freed at once.
+// The memory of light tasks and of dependences: blocks of whole cache lines. The pool reuses each block for requests of
+// the same size and never returns it to the system. Blocks of more than kMostLines lines come from aligned_alloc, and
+// are freed at once.
 //
 // Contract: only the owner, one thread at a time, calls take, give, lend, take_back and keep. Any thread calls
 // give_back.

@@ -24,14 +24,14 @@ struct Suspension {
     Suspension(const Suspension &) = delete;
     Suspension &operator=(const Suspension &) = delete;
 
-    Worker *worker; // the worker that suspended it; after the switch, the worker that resumed it
+    Worker *worker; // the worker that suspended the task; once resumed, the worker that resumed it
     bool may_move = false; // another thread of the domain may resume it
-    Task *const task; // the current task
+    Task *const task; // the suspended task
     DependenceTable *const table;
     Stack *const stack;
     Task *const proxied;
     const int n_locks;
-    void *base_task = nullptr; // returns the runtime to `task`; null: to the implicit task, by Worker::base_task
+    void *base_task = nullptr; // returns the runtime to `task`; null: the runtime's current task is the implicit one
     Suspension *next = nullptr; // in a list of ready suspensions
     StackContext context;
 };
@@ -82,7 +82,7 @@ inline bool has_ready(const Worker &worker) {
     return worker.first_ready || worker.newly_ready.load(std::memory_order_seq_cst) ||
            (worker.base_task && worker.team->domain_queues[worker.domain].n_ready.load(std::memory_order_seq_cst) > 0);
 }
-// Takes the worker's suspension that has been ready longest, else the domain's. Null: has_ready() is false.
+// Takes the worker's suspension that has been ready longest, else the domain's oldest. Null: none is ready.
 Suspension *take_ready(Worker &worker);
 
 // Suspend the present wait, `here`, and resume `there`, or run `loop` on a new stack. Both functions return when a

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Translates the reports of libomp_ext.so on held tasks into calls of the accounting functions. OMPT reports the
-// creation of a held task only when the task begins to run. The extension announces that callback, and the tool then
+// creation of a held task only when the task begins to run. The extension announces this late report, and the tool
 // handles it as the start of the task. OMPT does not report light tasks.
 #include "accounting/held_tasks.h"
 

@@ -74,8 +74,8 @@ inline void trace_inline_begin(ThreadState &thread, TaskConstruct &construct) {
         trace_uncoded_begin(thread, construct);
 }
 
-// Do the work of begin_inline and end_inline for tasks that are timed, or run inside a timed task or a wrapper. They
-// are separate functions, so that the short path calls no function and saves no register.
+// Do the work of begin_inline and end_inline for all but the simplest tasks: for example if the task is timed, or runs
+// inside a timed task. They are separate functions, so that the short path calls no function and saves no register.
 [[gnu::noinline]] void begin_inline_slowly(ThreadState &thread, TaskState *task);
 [[gnu::noinline]] void end_inline_slowly(ThreadState &thread, TaskState *task);
 
@@ -141,8 +141,9 @@ inline void end_first_part(ThreadState &thread) {
     thread.seen_switch = thread.first_part.seen_switch;
 }
 
-// Starts a light task that its creator took from the thread's own queue, in a wait. If the tasks of the construct are
-// short, reads the clock only for one in `period`, as for undeferred tasks. `known`: the present time; 0: unknown.
+// Starts a light task that the thread took from its own queue, in a wait of the parent for its children. If the tasks
+// of the construct are short, reads the clock only for one in `period`, as for undeferred tasks. `known`: the present
+// time; 0: unknown.
 void start_at_hand(ThreadState &thread, TaskState *task, uint64_t known);
 void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construct);
 void begin_untimed_inline(ThreadState &thread, TaskState *task, TaskConstruct &construct);
@@ -187,8 +188,8 @@ inline void begin_creation(ThreadState &thread) {
     if (thread.header->open_state == format::kOpenWork && !thread.current->creating) begin_new_creation(thread);
 }
 
-// Discards the open creation, because the wrapped call submits the rest of the current untied task, not a new task. The
-// time since begin_creation() is work. Creations in the rest of the task have their own addresses.
+// Discards the open creation and its address, because the wrapped call submits the rest of the current untied task, not
+// a new task. The time since begin_creation() is work.
 inline void forget_creation(ThreadState &thread) {
     thread.wrapper.address = nullptr;
     thread.creation.left_out = false;
