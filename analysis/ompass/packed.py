@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import tarfile
 
 SUFFIX: Final = ".zst"
+TRACE: Final = "trace.ompass"
+"""The traced run of the same program, in the run directory of a profile that `ompass run` made."""
 CACHES: Final = re.compile(r"pyramid\.cache(\..*)?|names\.json\.gz\.\d+")
 """Files of a run that Ompass can recreate."""
 RUN_FILES: Final = re.compile(
@@ -67,10 +69,7 @@ def pack_run(directory: Path, target: Path) -> None:
     Replaces an existing file only after everything is written.
     """
     # A listing of runs reads only the first file, which names the program.
-    files = sorted(
-        (path for path in directory.iterdir() if RUN_FILES.fullmatch(path.name) and path.is_file()),
-        key=lambda path: (path.name != "meta.json", path.name),
-    )
+    files = [*_files_of_run(directory), *_files_of_run(directory / TRACE)]
     import tarfile  # only here, because most commands do not need it
 
     attempt = target.with_name(f"{target.name}.{os.getpid()}")
@@ -80,13 +79,22 @@ def pack_run(directory: Path, target: Path) -> None:
             tarfile.open(fileobj=packed, mode="w|") as tar,
         ):
             for path in files:
-                tar.add(path, f"{directory.resolve().name}/{path.name}", filter=_anonymous)
+                name = f"{directory.resolve().name}/{path.relative_to(directory)}"
+                tar.add(path, name, filter=_anonymous)
         attempt.replace(target)
     except OSError as error:
         raise OutputError(f"{target} cannot be written", error.strerror or str(error)) from error
     finally:
         with contextlib.suppress(OSError):
             attempt.unlink()
+
+
+def _files_of_run(directory: Path) -> list[Path]:
+    """Returns the files of a run, meta.json first; none if there is no such directory."""
+    if not directory.is_dir() or directory.is_symlink():
+        return []
+    found = (path for path in directory.iterdir() if RUN_FILES.fullmatch(path.name) and path.is_file())
+    return sorted(found, key=lambda path: (path.name != "meta.json", path.name))
 
 
 def unpacked(path: Path) -> Path:
@@ -179,10 +187,11 @@ def _checked(path: Path, tar: tarfile.TarFile) -> Iterator[tuple[str, int, IO[by
         folders.update(parts[:1])
         if (
             content is None
-            or len(parts) != 2
+            or len(parts) < 2
             or parts[0] in ("/", "..")
+            or parts[1:-1] not in ((), (TRACE,))
             or len(folders) > 1
-            or not RUN_FILES.fullmatch(parts[1])
+            or not RUN_FILES.fullmatch(parts[-1])
         ):
             raise DamagedRunError(
                 f"{path} cannot be unpacked",
@@ -199,12 +208,12 @@ def _unpack(path: Path, place: Path) -> Path:
             if size > shutil.disk_usage(place).free:
                 raise _no_room(path, f"{place.parent} has too little free space")
             try:
-                (place / name).parent.mkdir(exist_ok=True)
+                (place / name).parent.mkdir(parents=True, exist_ok=True)
                 with (place / name).open("wb") as file:
                     shutil.copyfileobj(content, file, 1 << 20)
             except OSError as error:
                 raise _no_room(path, error.strerror or str(error)) from error
-            run = (place / name).parent
+            run = place / PurePosixPath(name).parts[0]
     if run is None:
         raise DamagedRunError(f"{path} cannot be read", "it contains no run")
     return run

@@ -21,7 +21,7 @@ from command import call
 from diseases.conditions import QUIET, Condition
 from diseases.labels import PROGRAMS, Label
 from ompass.journal import Journal
-from ompass.readers.meta import TRACE
+from ompass.packed import TRACE
 from ompass.reports.model import plain
 from ompass.simulation.advice import advise
 from ompass.simulation.report import advice_report

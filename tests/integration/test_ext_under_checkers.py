@@ -30,6 +30,7 @@ COMMON = [
     ("ext/ordered.c", "doacross", "20"),
     ("ext/aside_exceptions.cpp",),
     ("ext/tree.c", "10", "2"),
+    ("kinds/nested_reductions.cpp",),
 ]
 # These run without Archer: with a tool, libomp 19 fails assertions in undeferred tasks with dependences, and
 # in untied tasks.

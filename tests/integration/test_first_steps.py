@@ -164,10 +164,15 @@ def test_a_program_with_more_threads_than_processors_runs_once(
     n_threads = 8 * len(os.sched_getaffinity(0))
     path = REPOSITORY / "tests" / "diseases" / "programs" / "oversubscribed_barriers.c"
     ompass.environment["OMP_NUM_THREADS"] = str(n_threads)
-    printed = ompass(compile_program(path))
+    program = compile_program(path)
+    printed = ompass(program)
     assert "1. More threads than processors" in printed
-    assert "running it again" not in printed
-    assert "less time" not in printed
+    assert "no second run" not in printed
+    asked = ompass("--twice", program)
+    assert "no second run: no finding that a change of the program may cure" in asked
+    for text in (printed, asked):
+        assert "running it again" not in text
+        assert "less time" not in text
 
 
 def test_a_trace_that_outgrows_its_limit_is_reported_in_one_line(ompass: Newcomer, quicksort: Path) -> None:

@@ -24,7 +24,8 @@ from ompass.launch.second_run import MOST_BYTES, MOST_NS, TASK_BYTES, Limits, tr
 from ompass.metrics.facts import Finding
 from ompass.metrics.findings import KINDS
 from ompass.model import OUTSIDE, Run, StateTimes
-from ompass.readers.meta import TRACE, traced_run
+from ompass.packed import TRACE
+from ompass.readers.meta import traced_run
 from ompass.reports.content import ReportContent, collect
 from ompass.reports.findings import (
     CURED_BY,

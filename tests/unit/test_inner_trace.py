@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from ompass.commands.main import application
-from ompass.readers.meta import TRACE
+from ompass.packed import TRACE
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

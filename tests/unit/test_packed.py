@@ -23,7 +23,8 @@ from ompass.commands.streams import say
 from ompass.errors import DamagedRunError, IncompleteInstallationError, OutputError, UsageError
 from ompass.keeping import command
 from ompass.keeping.runs import find_runs
-from ompass.packed import first_file, is_packed, pack_run, shown_path, unpacked
+from ompass.packed import TRACE, first_file, is_packed, pack_run, shown_path, unpacked
+from ompass.readers.meta import traced_run
 from ompass.readers.run import open_run
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "clang-16-preloaded-trace.tar.xz"
@@ -70,6 +71,15 @@ def test_packing_and_unpacking_changes_no_file(run: Path, tmp_path: Path) -> Non
     assert (place.name, shown_path(place)) == ("q.ompass", str(tmp_path / "q.ompass.zst"))
     assert unpacked(tmp_path / "q.ompass.zst") == place, "unpacked once"
     assert (unpacked(run), shown_path(run)) == (run, str(run))
+
+
+def test_a_packed_run_has_the_trace_of_its_second_run(run: Path, tmp_path: Path) -> None:
+    shutil.copytree(run, run / TRACE)
+    before = contents(run / TRACE)
+    packed_run = tmp_path / "q.ompass.zst"
+    pack_run(run, packed_run)
+    assert contents(unpacked(packed_run) / TRACE) == before
+    assert traced_run(unpacked(packed_run)).name == TRACE
 
 
 def test_a_check_accepts_packed_runs_and_folders_with_them(run: Path, tmp_path: Path) -> None:

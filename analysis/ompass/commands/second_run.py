@@ -18,7 +18,7 @@ from ompass.launch.child import run_child
 from ompass.launch.produced import find_produced, is_rank, new_launch
 from ompass.launch.rank_start import LAUNCH
 from ompass.launch.second_run import FirstRun, Limits, trace_bytes, why_not_traced, why_once
-from ompass.readers.meta import TRACE
+from ompass.packed import TRACE
 from ompass.readers.run import open_run
 from ompass.reports.content import ReportContent, with_stored_advice
 from ompass.reports.model import plain
@@ -39,10 +39,12 @@ def with_advice(content: ReportContent, first: FirstRun, limits: Limits) -> Repo
         if not run.trace_begin_ns and trace_bytes(run) <= limits.most_bytes and _store_advice(run.path):
             return with_stored_advice(content)
         return content
-    if limits.twice is False or not has_something_to_change(content):
+    if limits.twice is False:
         return content
-    if is_rank(os.environ):
-        return content  # the other ranks would have to run again, too
+    if needless := _why_needless(content):
+        if limits.twice:
+            say(f"no second run: {needless}")
+        return content
     refusal = why_once(first.before, first.command, first.program, first.plan, first.ending, os.environ)
     refusal = refusal or why_not_traced(run, first.wall_ns, limits.most_ns, limits.most_bytes)
     if limits.twice is None and refusal:
@@ -50,6 +52,13 @@ def with_advice(content: ReportContent, first: FirstRun, limits: Limits) -> Repo
         return replace(content, advice_refusal=refusal)
     trace = _record_again(run.path, first, limits)
     return with_stored_advice(content) if trace and _store_advice(trace, run.path) else content
+
+
+def _why_needless(content: ReportContent) -> str:
+    """Returns why a second run would predict nothing; empty if it may predict something."""
+    if is_rank(os.environ):
+        return "the other ranks of the job would have to run again, too"
+    return "" if has_something_to_change(content) else "no finding that a change of the program may cure"
 
 
 def has_something_to_change(content: ReportContent) -> bool:

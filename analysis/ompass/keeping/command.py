@@ -17,6 +17,7 @@ from ompass.errors import OmpassError, OutputError, UsageError
 from ompass.keeping.names import keep_names_of
 from ompass.keeping.runs import KeptRun, find_runs, remove_run
 from ompass.packed import SUFFIX, pack_run
+from ompass.readers.meta import traced_run
 from ompass.readers.run import open_run, what_still_runs
 from ompass.reports.model import Column, Kind, Table, data, plain
 from ompass.reports.terminal import print_table
@@ -67,9 +68,9 @@ def pack(
     if target.exists() and not force:
         raise OutputError(f"{target} cannot be written", "it exists", "add --force, or name another file")
     with waiting(f"packing {directory}"):
-        keep_names_of([directory])
+        keep_names_of({directory, traced_run(directory)})
         pack_run(directory, target)
-    before = sum(path.stat().st_blocks * 512 for path in directory.iterdir())
+    before = sum(path.stat().st_blocks * 512 for path in directory.rglob("*"))
     say(f"packed {directory} ({size(before)}) into {target} ({size(target.stat().st_size)})")
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ompass.errors import IncompleteInstallationError, OmpassError, OutputError, RunNotFoundError
-from ompass.packed import is_packed_run, meta_text
-from ompass.readers.meta import TRACE, Meta, meta_of_text, read_meta
+from ompass.packed import TRACE, is_packed_run, meta_text
+from ompass.readers.meta import Meta, meta_of_text, read_meta
 from ompass.readers.run import foreign_content, is_run_directory, open_run, what_still_runs
 
 

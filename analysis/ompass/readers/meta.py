@@ -10,9 +10,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from ompass.files import read_small_file
+from ompass.packed import TRACE
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +33,6 @@ class Meta:
     places: tuple[tuple[int, int], ...] = ()
     """Core and domain of each CPU; shorter or empty if unknown."""
     environment: Mapping[str, str] = field(default_factory=dict)
-
-
-TRACE: Final = "trace.ompass"
-"""The traced run of the same program, in the run directory of a profile that `ompass run` made."""
 
 
 def traced_run(directory: Path) -> Path:

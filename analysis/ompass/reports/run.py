@@ -21,8 +21,7 @@ from ompass.metrics.locality import Locality
 from ompass.metrics.processors import Presence, described, processor_values, waits_outside_regions
 from ompass.metrics.thresholds import OFF_PROCESSOR_SHARE, SHOWN_SHARE
 from ompass.model import Run, StateTimes, SystemUse, share, shown_states
-from ompass.packed import shown_path
-from ompass.readers.meta import TRACE
+from ompass.packed import TRACE, shown_path
 from ompass.reports.constructs import (
     counters_table,
     cpu_fields,

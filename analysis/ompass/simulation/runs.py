@@ -167,7 +167,9 @@ def simulate(
         if not found:
             doubt = refused[0].doubt
             raise NothingToShowError(
-                f"{path} does not predict {plural(threads[0], 'thread')}", doubt.reason, doubt.cure
+                f"{path} does not predict {plural(threads[0], 'thread')}",
+                doubt.reason,
+                f"{doubt.cure}, or add --anyway for a rough estimate",
             )
     wall_1_ns = {one.policy: one.run.wall_ns for one in found if one.threads == 1}
     found = [replace(one, wall_1_ns=wall_1_ns.get(one.policy, 0)) for one in found]

@@ -9,6 +9,7 @@
 
 #include "runtime/libomp_abi.h"
 #include "runtime/runtime.h"
+#include "scheduler/checkers.h"
 #include "scheduler/scheduler.h"
 
 namespace omp_ext {
@@ -77,6 +78,7 @@ struct TaskReductions {
             const ReductionInput &variable = variables[i];
             copy = static_cast<char *>(worker.blocks.take(BlockPool::lines_for(variable.bytes)));
             worker.blocks.lend();
+            note_acquire(copy);
             memset(copy, 0, variable.bytes);
             if (variable.initialize) initialize(variable, copy);
             own.store(copy, std::memory_order_relaxed);
@@ -96,6 +98,7 @@ void runtime::combine(Worker &worker, TaskReductions *reductions) {
             variable.combine(variable.shared, copy);
             if (variable.destroy) variable.destroy(copy);
             Worker &owner = reductions->team.workers[number];
+            note_release(copy);
             if (&owner != &worker) {
                 owner.blocks.give_back(copy, n_lines);
                 continue;

@@ -143,8 +143,6 @@ void wait_ends(int kind) {
     if (has_tasks_at_hand(*thread)) begin_gap(*thread);
     if (thread->current->flags & kHeldWait)
         (at_once ? end_wait_at_once : end_wait)(*thread, static_cast<uint32_t>(kind));
-    else if (static_cast<uint32_t>(kind) == format::kTaskwait)
-        forget_children(*thread->current); // they were already complete
 }
 
 void steal_begins() {
