@@ -172,7 +172,7 @@ class WaitRow(Row):
     construct: Final[int]  # number of the wait
     thread: Final[int]  # number of the thread
     n_waits: Final[int]  # waits; of a lock: acquisitions; of a dependence: tasks that could not run when created
-    n_long: Final[int]  # waits whose last gap was longer than 1 us
+    n_long: Final[int]  # waits whose last gap without a task, or wait for a lock, was longer than 1 us
     schedule_ns: Final[int]  # thread-time spent there on fetching ready tasks
     sync_ns: Final[int]  # thread-time there for other reasons than lack of tasks
     idle_ns: Final[int]  # thread-time there without a task to run
@@ -505,7 +505,7 @@ class Sample(Row):
     region: Final[int]  # construct of the region; -1: outside of regions
     construct: Final[int]  # construct of the task; -1: an implicit task, or outside
     kernel: Final[int]  # construct of the innermost kernel; -1: none
-    is_shared: Final[bool]  # true if the sample is in work that untimed undeferred tasks share; `construct` is the surrounding task's
+    is_shared: Final[bool]  # true if the sample is in work that untimed tasks share; `construct` is the current task's
     weight: Final[int]  # number of samples that it represents
     address: Final[int]  # address of the loaded datum; 0: unknown, or not a load
     cycles: Final[int]  # latency of the load in cycles; 0: unknown, or not a load

@@ -111,7 +111,7 @@ static_assert(sizeof(ExtentHeader) == 64);
 // Extents of events are numbered from 0 in order of time, which differs from their order in the file. While the writer
 // empties an extent, the extent has no number and no events. After a kill the file may contain the latest extent twice.
 // If the run keeps only the last part of its trace, kept.log has the full extents of all threads. Once kept.log has its
-// full size, a new extent replaces the oldest one. The log of each thread has that thread's latest extent.
+// full size, a new extent replaces an old one that is not needed. The log of each thread has that thread's latest extent.
 inline constexpr uint64_t kNoNumber = ~uint64_t{0};
 
 // ---------------------------------------------------------------- process.log

@@ -18,9 +18,10 @@ using format::ExtentKind;
 // A file that is written from the start or appended to.
 class Output {
 public:
-    Output(std::string path, const char *mode) : path_(std::move(path)), file_(std::fopen(path_.c_str(), mode)) {}
+    Output(std::string path, const char *mode)
+        : path_(std::move(path)), file_(std::fopen(path_.c_str(), mode)), error_(file_ ? 0 : errno) {}
     void write(const void *bytes, size_t n) {
-        if (file_ && std::fwrite(bytes, 1, n, file_.get()) != n) failed_ = true;
+        if (file_ && error_ == 0 && std::fwrite(bytes, 1, n, file_.get()) != n) error_ = errno;
     }
     void fill(size_t n) {
         const std::vector<char> zeros(n);
@@ -41,8 +42,8 @@ public:
         fill(bytes - used);
     }
     Problem close() {
-        failed_ |= !file_ || std::fclose(file_.release()) != 0;
-        if (failed_) return {path_, 0, std::string("cannot be written: ") + strerror(errno)};
+        if (file_ && std::fclose(file_.release()) != 0 && error_ == 0) error_ = errno;
+        if (error_) return {path_, 0, std::string("cannot be written: ") + strerror(error_)};
         return {};
     }
 
@@ -52,7 +53,7 @@ private:
     };
     std::string path_;
     std::unique_ptr<FILE, Closes> file_;
-    bool failed_ = false;
+    int error_; // errno of the first failure; 0: none
 };
 
 std::string thread_log(const std::string &directory, size_t thread) {

@@ -385,7 +385,7 @@ namespace ompass {
     X(uint32_t, thread, "number of the thread", to.thread)                                                             \
     X(uint64_t, n_waits, "waits; of a lock: acquisitions; of a dependence: tasks that could not run when created",     \
       slot.n_waits)                                                                                                    \
-    X(uint64_t, n_long, "waits whose last gap was longer than 1 us", slot.n_long)                                      \
+    X(uint64_t, n_long, "waits whose last gap without a task, or wait for a lock, was longer than 1 us", slot.n_long)  \
     X(uint64_t, schedule_ns, "thread-time spent there on fetching ready tasks", gaps.ns[0])                            \
     X(uint64_t, sync_ns, "thread-time there for other reasons than lack of tasks", gaps.ns[1])                         \
     X(uint64_t, idle_ns, "thread-time there without a task to run", gaps.ns[2])                                        \

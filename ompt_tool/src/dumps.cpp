@@ -47,16 +47,29 @@ __attribute__((constructor)) void handle_signal() {
     sigaction(number, &action, &former);
 }
 
+// Writes all bytes. Returns false on failure, with the reason in errno.
+bool write_all(int file, const char *from, size_t n) {
+    while (n > 0) {
+        const ssize_t written = write(file, from, n);
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return false;
+        from += written, n -= static_cast<size_t>(written);
+    }
+    return true;
+}
+
 // Copies a file. Returns false on failure, with the reason in errno.
 bool copy(const std::string &from, const std::string &to) {
-    static char piece[64 << 10]; // static, because a thread deep in tasks may have little stack left
+    constexpr size_t kPiece = 64 << 10;
+    static char piece[kPiece]; // static, because a thread deep in tasks may have little stack left
     const int in = open(from.c_str(), O_RDONLY | O_CLOEXEC);
     const int out = in < 0 ? -1 : open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     bool is_copied = out >= 0;
     while (is_copied) {
-        const ssize_t n = read(in, piece, sizeof piece);
+        const ssize_t n = read(in, piece, kPiece);
         if (n == 0) break;
-        is_copied = n > 0 && write(out, piece, static_cast<size_t>(n)) == n;
+        if (n < 0 && errno == EINTR) continue;
+        is_copied = n > 0 && write_all(out, piece, static_cast<size_t>(n));
     }
     const int error = errno;
     if (in >= 0) close(in);

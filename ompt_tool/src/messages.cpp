@@ -40,6 +40,7 @@ void write_out(const char *text, size_t length) {
     if (!is_still_stderr()) return;
     while (length > 0) {
         const ssize_t written = write(STDERR_FILENO, text, length);
+        if (written < 0 && errno == EINTR) continue;
         if (written <= 0) return; // the error cannot be reported
         text += written, length -= static_cast<size_t>(written);
     }

@@ -29,8 +29,7 @@ int64_t number_of(uint32_t construct) { return construct ? static_cast<int64_t>(
     X(int64_t, region, "construct of the region; -1: outside of regions", number_of(from.head.region))                 \
     X(int64_t, construct, "construct of the task; -1: an implicit task, or outside", number_of(from.head.construct))   \
     X(int64_t, kernel, "construct of the innermost kernel; -1: none", number_of(from.head.kernel))                     \
-    X(bool, is_shared,                                                                                                 \
-      "true if the sample is in work that untimed undeferred tasks share; `construct` is the surrounding task's",      \
+    X(bool, is_shared, "true if the sample is in work that untimed tasks share; `construct` is the current task's",    \
       (from.head.flags & format::kSharedWork) != 0)                                                                    \
     X(uint64_t, weight, "number of samples that it represents", from.head.weight)                                      \
     X(uint64_t, address, "address of the loaded datum; 0: unknown, or not a load", from.load.address)                  \

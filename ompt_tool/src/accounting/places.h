@@ -89,8 +89,9 @@ private:
 
     Place places_[kPlaces];
     Place calls_[kCalls];
-    bool discards_; // true: counts go to a slot that is never read
+    bool discards_; // true: counts go to unread_
     ThreadLog *log_;
+    alignas(uint64_t) char unread_[format::kSlotBytes]; // the slot of all places during a pause
 };
 
 } // namespace ompass

@@ -51,10 +51,10 @@ format::RegionInstance *begin_region(ThreadState &thread, const void *address, u
     read_system_use(thread, now);
     thread.previous.creator = nullptr;
     if (!is_internal) process_log::note_first_region();
-    format::RegionInstance *instance = thread.regions.instances.take();
+    format::RegionInstance *instance = thread.reserve_region() ? thread.regions.instances.take() : nullptr;
+    if (!instance) return nullptr;
     const void *place = place_of_call(thread, address); // before the thread enters the region
-    EnteredRegion *region = instance ? thread.push_region() : nullptr;
-    if (!region) return nullptr;
+    EnteredRegion *region = thread.push_region();
     const auto [_, construct, end_wait] = known_region(thread, place);
     region->slot = thread.region_slot(construct, format::DefinitionKind::kParallel);
     region->address = address;
@@ -224,7 +224,7 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
         leave_regions(thread, &thread.regions.outside);
     }
     TaskState *task = thread.pool.peek();
-    if (!task || (joins && !InstancePool::join(instance))) return nullptr;
+    if (!task || (joins && !(thread.reserve_region() && InstancePool::join(instance)))) return nullptr;
     thread.pool.take_next();
     const uint64_t now = clock::now();
     task->flags = kImplicit | kStarted | (instance ? 0 : kInitial);
@@ -240,7 +240,6 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
             read_system_use(thread, now); // before it enters: its use so far belongs to the time outside
             thread.header->mark = now;
             EnteredRegion *region = thread.push_region();
-            if (!region) return nullptr;
             region->slot = thread.region_slot(instance->construct, format::DefinitionKind::kParallel);
             region->instance = instance;
             region->construct = instance->construct;

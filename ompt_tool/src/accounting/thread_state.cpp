@@ -9,9 +9,6 @@
 
 namespace ompass {
 
-// The slot that all threads use during a pause. No file contains it.
-static format::ConstructSlot uncounted;
-
 TaskConstruct *ConstructTable::find_at(const void *address, uint32_t flags) {
     const unsigned first = hash(address);
     unsigned place = first % kAddresses;
@@ -30,41 +27,52 @@ TaskConstruct *ConstructTable::find_at(const void *address, uint32_t flags) {
 }
 
 TaskConstruct *ConstructTable::find_of(uint32_t id, const void *address) {
+    TaskConstruct *found = id < size_ && by_id_[id] ? by_id_[id] : make(id);
+    if (!found) {
+        found = &unknown_;
+        set_up(unknown_, id, &unread_);
+    }
+    if (address && found->light_counters.code != address)
+        found->light_counters.code = address; // written only if changed, as other threads may read it
+    return found;
+}
+
+TaskConstruct *ConstructTable::make(uint32_t id) {
     if (id >= size_) {
         uint32_t size = size_ ? size_ : 64;
         while (size <= id) size *= 2;
         auto **grown = static_cast<TaskConstruct **>(calloc(size, sizeof *by_id_));
+        if (!grown) return nullptr;
         if (size_) memcpy(grown, by_id_, size_ * sizeof *by_id_);
         free(by_id_);
         by_id_ = grown;
         size_ = size;
     }
-    if (!by_id_[id]) {
-        auto *made = static_cast<TaskConstruct *>(calloc(1, sizeof(TaskConstruct)));
-        made->real_slot = static_cast<format::ConstructSlot *>(log_->slot(id));
-        made->real_slot->id = id;
-        made->real_slot->kind = format::DefinitionKind::kTask;
-        made->slot = discards_ ? &uncounted : made->real_slot;
-        made->light_counters.n_created = &made->real_slot->n_deferred;
-        made->light_counters.n_ended = &made->real_slot->n_completed;
-        made->light_counters.n_undeferred_left = &made->real_slot->countdown;
-        made->id = id;
-        made->creator = index_;
-        made->period = 1;
-        if (made->real_slot->countdown == 0) made->real_slot->weight = made->real_slot->countdown = 1;
-        made->inline_code = 0xff;
-        by_id_[id] = made;
-    }
-    if (address && by_id_[id]->light_counters.code != address)
-        by_id_[id]->light_counters.code = address; // written only if changed, as other threads may read it
+    by_id_[id] = static_cast<TaskConstruct *>(calloc(1, sizeof(TaskConstruct)));
+    if (by_id_[id]) set_up(*by_id_[id], id, static_cast<format::ConstructSlot *>(log_->slot(id)));
     return by_id_[id];
+}
+
+void ConstructTable::set_up(TaskConstruct &construct, uint32_t id, format::ConstructSlot *slot) {
+    slot->id = id;
+    slot->kind = format::DefinitionKind::kTask;
+    if (slot->countdown == 0) slot->weight = slot->countdown = 1;
+    construct.real_slot = slot;
+    construct.slot = discards_ ? &unread_ : slot;
+    construct.light_counters.n_created = &slot->n_deferred;
+    construct.light_counters.n_ended = &slot->n_completed;
+    construct.light_counters.n_undeferred_left = &slot->countdown;
+    construct.id = id;
+    construct.creator = index_;
+    construct.period = 1;
+    construct.inline_code = 0xff;
 }
 
 void ConstructTable::count(bool really) {
     discards_ = !really;
     for (uint32_t id = 0; id < size_; id++)
         if (TaskConstruct *construct = by_id_[id]) {
-            construct->slot = really ? construct->real_slot : &uncounted;
+            construct->slot = really ? construct->real_slot : &unread_;
             construct->dependence = nullptr;
         }
 }
@@ -101,13 +109,14 @@ format::RegionSlot *ThreadState::region_slot(uint32_t id, format::DefinitionKind
     return slot;
 }
 
+bool ThreadState::reserve_region() {
+    if (!regions.free) regions.free = static_cast<EnteredRegion *>(calloc(1, sizeof(EnteredRegion)));
+    return regions.free != nullptr;
+}
+
 EnteredRegion *ThreadState::push_region() {
     EnteredRegion *entered = regions.free;
-    if (entered)
-        regions.free = entered->outer;
-    else
-        entered = static_cast<EnteredRegion *>(malloc(sizeof *entered));
-    if (!entered) return nullptr;
+    regions.free = entered->outer;
     *entered = {};
     entered->outer = region;
     entered->outer_domain = held.domain;

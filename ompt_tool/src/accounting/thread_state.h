@@ -86,13 +86,17 @@ private:
     }
     TaskConstruct *find_at(const void *address, uint32_t flags);
     TaskConstruct *find_of(uint32_t id, const void *address);
+    TaskConstruct *make(uint32_t id); // null if memory is exhausted
+    void set_up(TaskConstruct &construct, uint32_t id, format::ConstructSlot *slot);
 
     TaskConstruct *by_address_[kAddresses];
     TaskConstruct **by_id_; // grown on demand
     uint32_t size_; // entries of by_id_
-    bool discards_; // true: counts go to a slot that is never read
+    bool discards_; // true: counts go to unread_
     uint16_t index_;
     ThreadLog *log_;
+    format::ConstructSlot unread_; // counts during a pause
+    TaskConstruct unknown_; // all constructs for which there is no memory; counts in unread_
 };
 
 // A region that the thread is in. The outermost one represents the time outside of all regions.
@@ -349,7 +353,8 @@ struct alignas(64) ThreadState : EventState, SharedState, OwnState {
         return latest_id();
     }
     format::RegionSlot *region_slot(uint32_t id, format::DefinitionKind kind);
-    EnteredRegion *push_region(); // null if memory is exhausted
+    bool reserve_region(); // makes memory for the next push_region(); false if memory is exhausted
+    EnteredRegion *push_region();
     void pop_region();
     // Forgets the addresses of all constructs, because a library has been unloaded.
     void forget_addresses();
