@@ -797,8 +797,8 @@ def blocking(program: TaskProgram) -> tuple[Blocking, ...]:
 def merge_waits(program: TaskProgram, construct: int) -> TaskProgram:
     """Removes all waits for tasks at the construct, except the last of each task."""
 
-def without_region_recording(program: TaskProgram, barrier_ns: int, fork_ns: int) -> TaskProgram:
-    """Returns the program without the time that recording adds to each barrier and to each implicit task."""
+def without_region_recording(program: TaskProgram, fork_ns: int, barrier_ns: int, loop_ns: int) -> TaskProgram:
+    """Returns the program without the time that recording adds to each implicit task, barrier and loop."""
 
 def merge_barriers(program: TaskProgram, construct: int) -> TaskProgram:
     """Removes all barriers at the construct, except the last of each region."""

@@ -147,13 +147,32 @@ TEST(SimulatedOrder, TheCostOfRecordingRegionsIsRemovedFromTheirWork) {
     Builder build;
     unequal_region(build, {{100, 300, 100}, {300, 100, 300}});
     const TaskProgram &program = build.finish();
-    EXPECT_EQ(without_region_recording(program, 0, 0).work_ns(), 1200u);
+    const auto without = [&](uint32_t fork, uint32_t barrier) {
+        return without_region_recording(program, {.fork = fork, .barrier = barrier, .loop = 5});
+    };
+    EXPECT_EQ(without(0, 0).work_ns(), 1200u);
     // Each of two threads loses 10 ns before each of three barriers, and 7 ns at its begin.
-    EXPECT_EQ(without_region_recording(program, 10, 7).work_ns(), 1200u - 2 * (3 * 10 + 7));
-    EXPECT_EQ(time_of(without_region_recording(program, 10, 0), 2), 900u - 3 * 10);
+    EXPECT_EQ(without(7, 10).work_ns(), 1200u - 2 * (3 * 10 + 7));
+    EXPECT_EQ(time_of(without(0, 10), 2), 900u - 3 * 10);
     // If the work before a barrier is too short, the rest is removed from later work.
-    EXPECT_EQ(without_region_recording(program, 0, 150).work_ns(), 1200u - 2 * 150);
-    EXPECT_EQ(without_region_recording(program, 1000, 0).work_ns(), 0u);
+    EXPECT_EQ(without(150, 0).work_ns(), 1200u - 2 * 150);
+    EXPECT_EQ(without(0, 1000).work_ns(), 0u);
+}
+
+TEST(SimulatedOrder, TheCostOfRecordingLoopsIsRemovedFromTheWorkInThem) {
+    Builder build;
+    for (const uint32_t thread : build.region(2)) {
+        build.work(thread, 100);
+        for (int i = 0; i < 3; i++) {
+            build.does(thread, OpKind::kLoopBegin, 2, 3);
+            build.work(thread, 50);
+            build.does(thread, OpKind::kLoopEnd, 1, 3);
+        }
+        build.does(thread, OpKind::kBarrier, 0, 1);
+    }
+    const TaskProgram &program = build.finish();
+    const TaskProgram changed = without_region_recording(program, {.fork = 0, .barrier = 0, .loop = 20});
+    EXPECT_EQ(changed.work_ns(), 2u * (100 + 3 * 30));
 }
 
 TEST(SimulatedOrder, BarriersOfOnePlaceAreMerged) {

@@ -142,7 +142,7 @@ def test_caches_of_unknown_size_have_usual_sizes_and_the_costs_of_their_level(
 
 FIGURES = {"create": 50.0, "pair": 120.0, "run": 590.0, "wake": 240.0, "steal": 600.0, "inlined": 47.0,
            "barrier": 140.0, "region": 380.0, "lock": 96.0, "chunk": 42.0, "depend": 300.0,
-           "contended": 290.0}  # fmt: skip
+           "contended": 290.0, "loop": 20.0}  # fmt: skip
 
 
 def test_costs_are_differences_of_measured_figures() -> None:
@@ -172,6 +172,7 @@ def test_the_cost_of_tracing_is_the_increase_of_the_figures() -> None:
     deferred = {"task": 50.0, "creation": 20.0, "create": 95.0}
     serial = {"task": 27.0, "creation": 30.0, "create": 9.0}
     traced = {**FIGURES, "create": 80.0, "run": 660.0, "pair": 230.0, "barrier": 210.0, "region": 590.0}
+    traced["loop"] = 130.0
     assert recording_from(FIGURES, traced, deferred, serial) == {
         "task": 50,
         "creation": 20,
@@ -183,9 +184,10 @@ def test_the_cost_of_tracing_is_the_increase_of_the_figures() -> None:
         "serial_creation": 30,
         "barrier": 70,
         "fork": 140,  # 210 more in total, 70 of them for the barrier
+        "loop": 110,
     }
     none = recording_from(FIGURES, FIGURES, deferred, serial)
-    assert [none[name] for name in ("schedule", "wait", "barrier", "fork")] == [0, 0, 0, 0]
+    assert [none[name] for name in ("schedule", "wait", "barrier", "fork", "loop")] == [0, 0, 0, 0, 0]
 
 
 def test_a_measured_file_names_runtime_and_costs() -> None:

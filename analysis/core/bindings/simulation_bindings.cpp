@@ -527,12 +527,13 @@ void bind_order(nb::module_ &m) {
                 "Removes all waits for tasks at the construct, except the last of each task.");
     m.def(
         "without_region_recording",
-        [](const TaskProgram &program, uint32_t barrier_ns, uint32_t fork_ns) -> ProgramPointer {
+        [](const TaskProgram &program, uint32_t fork_ns, uint32_t barrier_ns, uint32_t loop_ns) -> ProgramPointer {
             const nb::gil_scoped_release release;
-            return std::make_shared<TaskProgram>(without_region_recording(program, barrier_ns, fork_ns));
+            return std::make_shared<TaskProgram>(
+                without_region_recording(program, {.fork = fork_ns, .barrier = barrier_ns, .loop = loop_ns}));
         },
-        nb::arg("program"), nb::arg("barrier_ns"), nb::arg("fork_ns"),
-        "Returns the program without the time that recording adds to each barrier and to each implicit task.");
+        nb::arg("program"), nb::arg("fork_ns"), nb::arg("barrier_ns"), nb::arg("loop_ns"),
+        "Returns the program without the time that recording adds to each implicit task, barrier and loop.");
     bind_change(m, "merge_barriers", &merge_barriers,
                 "Removes all barriers at the construct, except the last of each region.");
     bind_change(m, "merge_regions", &merge_regions,

@@ -146,12 +146,13 @@ std::vector<LockShape> locks_of(const TaskProgram &program) {
 
 // ---------------------------------------------------------------- barriers and regions
 
-TaskProgram without_region_recording(const TaskProgram &program, uint32_t barrier_ns, uint32_t fork_ns) {
+TaskProgram without_region_recording(const TaskProgram &program, RegionRecording added) {
     return rewritten(program, [&](TaskProgram &, uint32_t task, Operations &operations) {
         if (!(program.tasks[task].flags & ProgramTask::kImplicit)) return;
-        uint64_t added_ns = fork_ns + barrier_ns; // remains to be removed
+        uint64_t added_ns = added.fork + added.barrier; // remains to be removed
         for (Operation &one : operations) {
-            if (one.kind() == OpKind::kBarrier) added_ns += barrier_ns;
+            if (one.kind() == OpKind::kBarrier) added_ns += added.barrier;
+            if (one.kind() == OpKind::kLoopBegin) added_ns += added.loop;
             if (one.kind() != OpKind::kWork) continue;
             const uint64_t removed = std::min(added_ns, one.value());
             added_ns -= removed;

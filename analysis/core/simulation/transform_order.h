@@ -27,9 +27,13 @@ TaskProgram deepen(const TaskProgram &program, uint16_t after, uint32_t depth, u
 // Removes all acquisitions of the lock. Work under the lock takes as long as before, but may run at any time.
 TaskProgram without_lock(const TaskProgram &program, uint32_t lock);
 
-// Returns the program without the time that recording adds to implicit tasks: `fork_ns` to each task, and `barrier_ns`
-// to its work for each barrier.
-TaskProgram without_region_recording(const TaskProgram &program, uint32_t barrier_ns, uint32_t fork_ns);
+// The time that recording adds to the work of implicit tasks, in ns: to each task, and for each barrier and loop in it.
+struct RegionRecording {
+    uint32_t fork, barrier, loop;
+};
+
+// Returns the program without this time.
+TaskProgram without_region_recording(const TaskProgram &program, RegionRecording added);
 
 // Removes all barriers at the construct `barrier`, except the last of each region.
 TaskProgram merge_barriers(const TaskProgram &program, uint16_t barrier);

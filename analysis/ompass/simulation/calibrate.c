@@ -175,6 +175,23 @@ static double measure_barrier(int n) {
     return lowest_decile();
 }
 
+// Returns the time of a static loop with one empty iteration for each thread, without a barrier.
+static double measure_loop(int n) {
+    for (int r = 0; r < kRounds; r++) {
+#pragma omp parallel num_threads(n)
+        {
+#pragma omp barrier
+            const double begin = now_ns();
+            for (int k = 0; k < 20; k++) {
+#pragma omp for schedule(static) nowait
+                for (int i = 0; i < n; i++) __asm__ volatile("");
+            }
+            if (omp_get_thread_num() == 0) rounds[r] = (now_ns() - begin) / 20;
+        }
+    }
+    return lowest_decile();
+}
+
 static double measure_region(int n) {
     for (int r = 0; r < kRounds; r++) {
         const double begin = now_ns();
@@ -250,7 +267,7 @@ int main(int argc, char **argv) {
     printf("create %f\nrun %f\npair %f\n", create, run, pair);
     printf("steal %f\nwake %f\ninlined %f\n", measure_steal(), measure_wake(), measure_inlined());
     printf("barrier %f\nregion %f\nlock %f\n", measure_barrier(n), measure_region(n), measure_lock(n));
-    printf("chunk %f\n", measure_chunk(n));
+    printf("chunk %f\nloop %f\n", measure_chunk(n), measure_loop(n));
     printf("depend %f\ncontended %f\n", measure_depend(), measure_contended(n));
     return 0;
 }

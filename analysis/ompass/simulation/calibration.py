@@ -62,7 +62,7 @@ def recording_from(
     serial: Mapping[str, float],
 ) -> dict[str, float]:
     """Returns the cost of tracing, from figures with and without it, and from traces in teams of 2 and 1."""
-    figures = ("create", "run", "pair", "barrier", "region")
+    figures = ("create", "run", "pair", "barrier", "region", "loop")
     added = {name: max(0.0, traced[name] - plain[name]) for name in figures}
     return {
         "task": deferred["task"],
@@ -75,6 +75,7 @@ def recording_from(
         "serial_creation": serial["creation"],
         "barrier": added["barrier"],
         "fork": max(0.0, added["region"] - added["barrier"]),
+        "loop": added["loop"],
     }
 
 

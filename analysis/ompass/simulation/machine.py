@@ -55,15 +55,22 @@ class Recording:
     # `task` and `creation` in a team of one, where tasks run at once.
     serial_task: float = 0.0
     serial_creation: float = 0.0
-    # Added to the work of an implicit task, by each of its barriers and by its begin and end.
+    # Added to the work of an implicit task by its begin and end, and by each of its barriers and loops.
     barrier: float = 0.0
     fork: float = 0.0
+    loop: float = 0.0
 
     def scaled(self, factor: float) -> Recording:
-        """Returns the costs of recording multiplied by `factor`."""
-        costs = {field.name: getattr(self, field.name) for field in fields(self)}
-        return replace(self, **{name: ns * factor for name, ns in costs.items() if ns is not None})
+        """Returns these costs with those of tasks multiplied by `factor`.
 
+        A factor for regions reflects how far apart the threads run, which recording does not depend on.
+        """
+        costs = {field.name: getattr(self, field.name) for field in fields(self)}
+        of_tasks = {name: ns for name, ns in costs.items() if name not in _OF_REGIONS and ns is not None}
+        return replace(self, **{name: ns * factor for name, ns in of_tasks.items()})
+
+
+_OF_REGIONS: Final = ("barrier", "fork", "loop")  # fields of Recording
 
 Distance = tuple[float, float]  # latency in ns, ns per byte
 

@@ -311,9 +311,11 @@ def with_merged_waits(program: TaskProgram, construct: int) -> TaskProgram:
     return _core.merge_waits(program, construct)
 
 
-def without_region_recording(program: TaskProgram, barrier_ns: int, fork_ns: int) -> TaskProgram:
-    """Returns the program without the time that recording adds to each barrier and to each implicit task."""
-    return _core.without_region_recording(program, barrier_ns, fork_ns)
+def without_region_recording(
+    program: TaskProgram, fork_ns: int, barrier_ns: int, loop_ns: int
+) -> TaskProgram:
+    """Returns the program without the time that recording adds to each implicit task, barrier and loop."""
+    return _core.without_region_recording(program, fork_ns, barrier_ns, loop_ns)
 
 
 def with_merged_barriers(program: TaskProgram, construct: int) -> TaskProgram:

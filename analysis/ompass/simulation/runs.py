@@ -33,6 +33,7 @@ from ompass.simulation.reader import (
     barriers,
     graphs,
     in_team,
+    loop_shapes,
     parallel_regions,
     read_task_program,
     recorded_memory,
@@ -298,17 +299,20 @@ def check_policy(name: str) -> None:
 
 
 def untraced_regions(program: TaskProgram, machine: Machine) -> TaskProgram:
-    """Returns the program without the cost of recording regions and barriers; predict() subtracts the rest.
+    """Returns the program without the cost of recording regions, barriers and loops.
+
+    predict() subtracts the other costs of recording.
 
     Returns the same program if this cost is small, or if one thread ran all regions.
     """
     added = machine.recording
     n_regions = sum(region.n for region in parallel_regions(program))
     n_barriers = sum(barrier.n for barrier in barriers(program))
-    cost_ns = n_regions * added.fork + n_barriers * added.barrier
+    n_loops = sum(loop.n_instances for loop in loop_shapes(program))
+    cost_ns = n_regions * added.fork + n_barriers * added.barrier + n_loops * added.loop
     if program.n_threads < 2 or cost_ns < _MUCH * program.regions_ns:
         return program
-    return without_region_recording(program, round(added.barrier), round(added.fork))
+    return without_region_recording(program, round(added.fork), round(added.barrier), round(added.loop))
 
 
 def recorded_policy(program: TaskProgram) -> str:
