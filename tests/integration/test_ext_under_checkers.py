@@ -17,7 +17,12 @@ from needs import require_commands
 from task_programs import flags_for
 from toolchains import Toolchain, toolchain_named
 
-STRICT = {"OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1", "OMP_MAX_ACTIVE_LEVELS": "2"}
+STRICT = {
+    "OMP_EXT_SCHEDULE": "1",
+    "OMP_EXT_DOMAINS": "2",
+    "OMP_EXT_STRICT": "1",
+    "OMP_MAX_ACTIVE_LEVELS": "2",
+}
 ARCHER = Path("/usr/lib/llvm-19/lib/libarcher.so")
 
 # Programs and arguments. They cover all kinds of waits and of resumption, and all kinds of locks and

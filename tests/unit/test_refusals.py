@@ -15,6 +15,7 @@ LACKS_NO_FACT = {
     "n_unknown_dependences": 0, "own_ns": 0, "kept_loop_ns": 0, "equal_loop_ns": 0, "blocked_ns": 0,
     "n_dependent_alone": 0, "sections_ns": 0, "detached_ns": 0, "n_detached": 9, "other_regions_ns": 0,
     "few_tasks_ns": 0, "asks_for_threads": True, "system_ns": 0, "locking_ns": 0,
+    "copied_bytes": 0,
 }  # fmt: skip
 
 
@@ -44,6 +45,7 @@ def test_a_trace_that_lacks_no_fact_is_predicted() -> None:
         ("n_dependent_alone", 49_000, 51_000, "depend clauses"),
         ("few_tasks_ns", 99 * MS, 101 * MS, "asks for its number of threads"),
         ("locking_ns", 99 * MS, 101 * MS, "locks of the C library"),
+        ("copied_bytes", 999_000_000, 1_010_000_000, "fetch a copy"),
         ("system_ns", 99 * MS, 101 * MS, "in the operating system's kernel"),
     ],
 )

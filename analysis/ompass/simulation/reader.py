@@ -85,6 +85,7 @@ def read_task_program(path: Path) -> TaskProgram:
         system_ns=sum(max(0, row.system_ns) for row in run.regions),
         asks_for_threads=any(_asks_for_threads(module.path) for module in run.modules),
         locking_ns=_locking_ns(run, program) if program.n_threads == 1 else 0,
+        copied_bytes=_copied_bytes(run, program) if program.n_threads == 1 else 0,
     )
     return program
 
@@ -120,6 +121,18 @@ def _locking_ns(run: Run, program: TaskProgram) -> int:
     )
 
 
+def _copied_bytes(run: Run, program: TaskProgram) -> int:
+    """Returns the total size of the large copies that creations made.
+
+    A trace of one thread does not show how long other threads need to fetch such a copy.
+    """
+    resolver = Resolver.of_run(run)
+    shapes = [shape for shape in task_shapes(program) if shape.construct and shape.n_tasks]
+    copied = [(shape.n_tasks, resolver.task_bytes(run.definitions[shape.construct])) for shape in shapes]
+    return sum(n_tasks * n_bytes for n_tasks, n_bytes in copied if n_bytes >= _FETCHED_BYTES)
+
+
+_FETCHED_BYTES: Final = 1 << 10  # fetching a smaller copy takes little longer than fetching the task itself
 _MAIN_SHARE: Final = 0.02  # of the work: reading the code of a construct takes up to a few seconds
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ompass.simulation.reader import SimulatedRun, TaskProgram
-from ompass.units import duration, percent, plural
+from ompass.units import duration, percent, plural, size
 
 MOST_DOUBT: Final = 0.1
 """Largest share of the predicted time that may be in doubt: the largest acceptable error of a prediction."""
@@ -27,6 +27,10 @@ threads complete such tasks, some 50 ns in a team of one."""
 
 MEASURABLE_SYSTEM_NS: Final = 50_000_000
 """Shortest kernel time that counts. The kernel separates user and kernel time by ticks of 1 to 10 ms."""
+
+
+FETCH_NS_PER_BYTE: Final = 0.1
+"""The time to fetch data from another processor's cache or from memory: 10 GB/s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +194,15 @@ def _locks(program: TaskProgram, threads: int) -> Iterator[Doubt]:
     )
 
 
+def _copies(program: TaskProgram, threads: int) -> Iterator[Doubt]:
+    yield Doubt(
+        _undivided(program.copied_bytes * FETCH_NS_PER_BYTE, program.n_threads, threads),
+        f"the creations of tasks copied {size(program.copied_bytes)}, and a team of one thread does not show "
+        "how long other threads need to fetch a copy",
+        "record it on two threads",
+    )
+
+
 def _system_time(program: TaskProgram, threads: int) -> Iterator[Doubt]:
     if program.system_ns >= MEASURABLE_SYSTEM_NS:
         yield Doubt(
@@ -208,5 +221,6 @@ _DOUBTS: Final[tuple[Callable[[TaskProgram, int], Iterator[Doubt]], ...]] = (
     _creations,
     _other_tasks,
     _locks,
+    _copies,
     _system_time,
 )
