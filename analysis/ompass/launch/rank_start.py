@@ -51,8 +51,8 @@ _POLL_S = 0.01
 def rank_variables(environ: Mapping[str, str]) -> tuple[str, str, str]:
     """Returns the rank, the rank on this host and the number of ranks; each is empty if it is not known.
 
-    Slurm also sets SLURM_PROCID in batch scripts and interactive shells; these are not ranks. If the launcher
-    gives no rank on this host, as PMIx does, uses the variables of another launcher with the same rank.
+    Slurm also sets SLURM_PROCID in batch scripts and interactive shells; these are not ranks. PMIx gives
+    no rank on this host; then uses the variables of another launcher that names the same rank.
     """
     for names in RANKS:
         values = [environ.get(name, "") for name in names]

@@ -61,9 +61,9 @@ class Recording:
     loop: float = 0.0
 
     def scaled(self, factor: float) -> Recording:
-        """Returns these costs with those of tasks multiplied by `factor`.
+        """Returns the costs multiplied by `factor`, except the costs of regions.
 
-        A factor for regions reflects how far apart the threads run, which recording does not depend on.
+        For regions, the factor comes from the distance between threads. Recording does not depend on it.
         """
         costs = {field.name: getattr(self, field.name) for field in fields(self)}
         of_tasks = {name: ns for name, ns in costs.items() if name not in _OF_REGIONS and ns is not None}

@@ -81,11 +81,15 @@ def read_task_program(path: Path) -> TaskProgram:
             f"the simulation has at most {MOST_THREADS:,}",
             "record the program on fewer threads",
         )
+    locking_ns = copied_bytes = 0
+    if program.n_threads == 1:
+        resolver = Resolver.of_run(run)
+        locking_ns, copied_bytes = _locking_ns(run, program, resolver), _copied_bytes(run, program, resolver)
     program.set_facts(
         system_ns=sum(max(0, row.system_ns) for row in run.regions),
         asks_for_threads=any(_asks_for_threads(module.path) for module in run.modules),
-        locking_ns=_locking_ns(run, program) if program.n_threads == 1 else 0,
-        copied_bytes=_copied_bytes(run, program) if program.n_threads == 1 else 0,
+        locking_ns=locking_ns,
+        copied_bytes=copied_bytes,
     )
     return program
 
@@ -106,12 +110,11 @@ _ASKING: Final = (
 )
 
 
-def _locking_ns(run: Run, program: TaskProgram) -> int:
+def _locking_ns(run: Run, program: TaskProgram, resolver: Resolver) -> int:
     """Returns the work of the main constructs whose code takes locks of the C library.
 
     A team of one never waits for a lock, so its trace does not show how long tasks hold one.
     """
-    resolver = Resolver.of_run(run)
     works = program.work_of_constructs
     return sum(
         ns
@@ -121,12 +124,11 @@ def _locking_ns(run: Run, program: TaskProgram) -> int:
     )
 
 
-def _copied_bytes(run: Run, program: TaskProgram) -> int:
+def _copied_bytes(run: Run, program: TaskProgram, resolver: Resolver) -> int:
     """Returns the total size of the large copies that creations made.
 
     A trace of one thread does not show how long other threads need to fetch such a copy.
     """
-    resolver = Resolver.of_run(run)
     shapes = [shape for shape in task_shapes(program) if shape.construct and shape.n_tasks]
     copied = [(shape.n_tasks, resolver.task_bytes(run.definitions[shape.construct])) for shape in shapes]
     return sum(n_tasks * n_bytes for n_tasks, n_bytes in copied if n_bytes >= _FETCHED_BYTES)

@@ -177,24 +177,27 @@ OMP_EXT_HOOK(void, GOMP_task_reduction_remap, (size_t n, size_t n_originals, voi
 
 // Task reductions of a region or a worksharing construct open a taskgroup. Some runtimes open it by a call that reaches
 // us, others do not.
+template <typename Call>
+static void *begin_in_runtime(const Call &initialize) {
+    const Group *outer = this_worker ? this_worker->current->group : nullptr;
+    if (this_worker) need_proxy(*this_worker);
+    void *group = initialize();
+    if (this_worker && this_worker->current->group == outer) begin_group(*this_worker);
+    return group;
+}
+
 OMP_EXT_HOOK(void *, __kmpc_task_reduction_modifier_init,
              (void *location, int32_t thread, int32_t is_worksharing, int32_t n, void *reductions),
              (location, thread, is_worksharing, n, reductions)) {
-    const Group *outer = this_worker ? this_worker->current->group : nullptr;
-    if (this_worker) need_proxy(*this_worker);
-    void *group = real___kmpc_task_reduction_modifier_init()(location, thread, is_worksharing, n, reductions);
-    if (this_worker && this_worker->current->group == outer) begin_group(*this_worker);
-    return group;
+    return begin_in_runtime(
+        [=] { return real___kmpc_task_reduction_modifier_init()(location, thread, is_worksharing, n, reductions); });
 }
 
 OMP_EXT_HOOK(void *, __kmpc_taskred_modifier_init,
              (void *location, int32_t thread, int32_t is_worksharing, int32_t n, void *reductions),
              (location, thread, is_worksharing, n, reductions)) {
-    const Group *outer = this_worker ? this_worker->current->group : nullptr;
-    if (this_worker) need_proxy(*this_worker);
-    void *group = real___kmpc_taskred_modifier_init()(location, thread, is_worksharing, n, reductions);
-    if (this_worker && this_worker->current->group == outer) begin_group(*this_worker);
-    return group;
+    return begin_in_runtime(
+        [=] { return real___kmpc_taskred_modifier_init()(location, thread, is_worksharing, n, reductions); });
 }
 
 OMP_EXT_HOOK(void, __kmpc_task_reduction_modifier_fini, (void *location, int32_t thread, int32_t is_worksharing),
