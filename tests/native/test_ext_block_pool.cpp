@@ -40,23 +40,35 @@ TEST(BlockPool, GivesTheLastReturnedBlockFirst) {
 TEST(BlockPool, KeepsAsManyBlocksOfOthersAsItHasLent) {
     BlockPool here, there;
     void *mine = here.take(3), *yours = there.take(3), *more = there.take(3);
-    here.lend();
+    here.lend(3);
     here.keep(yours, 3, there);
     EXPECT_EQ(here.take(3), yours);
     here.keep(more, 3, there);
     EXPECT_NE(here.take(3), more);
 
     // The pool gets its lent block back, so it keeps no other block instead.
-    here.lend();
-    here.give_back(mine, 3);
+    here.lend(3);
+    here.give_back(mine, 3, true);
     EXPECT_EQ(here.take(3), mine); // the empty pool found the returned block
     here.keep(yours, 3, there);
-    here.lend();
+    here.lend(3);
     here.take_back();
     here.keep(mine, 3, there);
     std::set<void *> of_there;
     for (int i = 0; i < 3; i++) of_there.insert(there.take(3));
     EXPECT_EQ(of_there, (std::set<void *>{mine, yours, more}));
+}
+
+// Stolen tasks and dependences return blocks that no lend() has counted.
+TEST(BlockPool, CountsNoReturnOfABlockThatWasNotLent) {
+    BlockPool here, there;
+    void *mine = here.take(3), *stolen = here.take(3), *yours = there.take(3);
+    EXPECT_TRUE(here.lend(3));
+    here.give_back(stolen, 3, false);
+    here.keep(yours, 3, there); // looks at the returned block first
+    EXPECT_EQ(here.take(3), yours);
+    EXPECT_EQ(here.take(3), stolen);
+    here.give(mine, 3);
 }
 
 // Tasks create tasks for the next domain, and so on: the first thread only sends blocks, the last one only receives.
@@ -69,7 +81,7 @@ TEST(BlockPool, DoesNotGrowWhenTasksMoveInOneDirection) {
             void *blocks[kInUse];
             for (void *&block : blocks) {
                 seen.insert(block = pools[from].take(3));
-                pools[from].lend();
+                pools[from].lend(3);
             }
             for (void *block : blocks) pools[from + 1].keep(block, 3, pools[from]);
         }
@@ -77,13 +89,17 @@ TEST(BlockPool, DoesNotGrowWhenTasksMoveInOneDirection) {
 }
 
 TEST(BlockPool, LeavesLargeBlocksToMalloc) {
-    BlockPool pool;
+    BlockPool pool, there;
     constexpr size_t kLines = BlockPool::kMostLines + 1;
+    EXPECT_FALSE(pool.lend(kLines));
+    void *yours = there.take(3);
+    pool.keep(yours, 3, there);
+    EXPECT_NE(pool.take(3), yours); // it has lent nothing
     void *one = pool.take(kLines), *other = pool.take(kLines);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(one) % BlockPool::kLine, 0u);
     memset(one, 1, kLines * BlockPool::kLine);
     pool.give(one, kLines);
-    pool.give_back(other, kLines);
+    pool.give_back(other, kLines, false);
 }
 
 // One thread takes blocks and others return most of them, as with tasks: the number of blocks stays limited.
@@ -100,7 +116,7 @@ TEST(BlockPool, GetsBackBlocksFromOtherThreads) {
     std::set<Block *> seen;
     const auto run = [&](Block *block, bool is_own) {
         EXPECT_EQ(block->check, ~block->number);
-        is_own ? pool.give(block, block->n_lines) : pool.give_back(block, block->n_lines);
+        is_own ? pool.give(block, block->n_lines) : pool.give_back(block, block->n_lines, false);
         n_run.fetch_add(1);
     };
     std::vector<std::thread> thieves;

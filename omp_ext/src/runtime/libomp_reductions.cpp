@@ -77,7 +77,6 @@ struct TaskReductions {
             if (copy) return copy;
             const ReductionInput &variable = variables[i];
             copy = static_cast<char *>(worker.blocks.take(BlockPool::lines_for(variable.bytes)));
-            worker.blocks.lend();
             note_acquire(copy);
             memset(copy, 0, variable.bytes);
             if (variable.initialize) initialize(variable, copy);
@@ -99,12 +98,10 @@ void runtime::combine(Worker &worker, TaskReductions *reductions) {
             if (variable.destroy) variable.destroy(copy);
             Worker &owner = reductions->team.workers[number];
             note_release(copy);
-            if (&owner != &worker) {
-                owner.blocks.give_back(copy, n_lines);
-                continue;
-            }
-            worker.blocks.take_back();
-            worker.blocks.give(copy, n_lines);
+            if (&owner == &worker)
+                worker.blocks.give(copy, n_lines);
+            else
+                owner.blocks.give_back(copy, n_lines, false);
         }
     }
     delete reductions;

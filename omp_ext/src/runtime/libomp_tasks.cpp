@@ -104,7 +104,7 @@ inline void set_up(Task &task, Worker &worker, uint16_t flags, void *location, s
     task.code = code;
     task.seen = nullptr;
     task.node = nullptr;
-    task.is_transparent = task.has_short_children = false;
+    task.is_transparent = task.has_short_children = task.is_lent = false;
     const auto creation = reinterpret_cast<uintptr_t>(code) + reinterpret_cast<uintptr_t>(&parent);
     task.is_repeated = creation == worker.last_creation;
     worker.last_creation = creation;

@@ -38,9 +38,15 @@ public:
     }
 
     // Threads that send each other tasks exchange blocks, because a block is in the cache of its last user. A pool
-    // keeps one foreign block for each of its own that is still lent, so no pool grows at the expense of another.
-    void lend() { n_to_keep_++; }
+    // keeps one lent block of another pool for each of its own that is still lent, so no pool grows at the expense of
+    // another. Larger blocks than kMostLines are not counted. lend() returns true if it counted the block.
+    bool lend(size_t n_lines) {
+        if (__builtin_expect(n_lines > kMostLines, 0)) return false;
+        n_to_keep_++;
+        return true;
+    }
     void take_back() { n_to_keep_--; }
+    // Keeps or returns a block that `other` has lent and counted.
     [[gnu::noinline]] void keep(void *memory, size_t n_lines, BlockPool &other) {
         if (n_to_keep_ > 0 && n_until_look_ == 0) {
             collect();
@@ -48,17 +54,19 @@ public:
         }
         if (n_to_keep_ <= 0) {
             n_until_look_ = 0; // the next keep() collects first: until then, returned blocks count as lent
-            return other.give_back(memory, n_lines);
+            return other.give_back(memory, n_lines, true);
         }
         n_to_keep_--;
         n_until_look_--;
         give(memory, n_lines);
     }
 
-    void give_back(void *memory, size_t n_lines) {
+    // Returns a block of this pool. is_lent: lend() has counted it.
+    void give_back(void *memory, size_t n_lines, bool is_lent) {
         if (n_lines > kMostLines) return free(memory);
         auto *block = static_cast<Free *>(memory);
-        block->n_lines = n_lines;
+        block->n_lines = static_cast<uint32_t>(n_lines);
+        block->is_lent = is_lent;
         block->next = returned_.load(std::memory_order_relaxed);
         while (!returned_.compare_exchange_weak(block->next, block, std::memory_order_release,
                                                 std::memory_order_relaxed)) {}
@@ -67,7 +75,9 @@ public:
 private:
     struct Free {
         Free *next;
-        size_t n_lines; // size of blocks that were given back
+        // Of blocks that were given back.
+        uint32_t n_lines;
+        bool is_lent;
     };
     static constexpr size_t kChunkLines = 1024;
     static constexpr unsigned kKeptPerLook = 256; // blocks kept before the next look at returned_
@@ -82,8 +92,8 @@ private:
         if (!returned_.load(std::memory_order_relaxed)) return;
         for (Free *block = returned_.exchange(nullptr, std::memory_order_acquire); block;) {
             Free *next = block->next;
+            n_to_keep_ -= block->is_lent;
             give(block, block->n_lines);
-            n_to_keep_--;
             block = next;
         }
     }

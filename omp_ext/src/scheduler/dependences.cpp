@@ -318,7 +318,7 @@ void free_node(DependenceNode *node, BlockPool &blocks) {
 }
 
 void give_node_back(DependenceNode *node, BlockPool &maker) {
-    free_lines(node, [&](void *line) { maker.give_back(line, 1); });
+    free_lines(node, [&](void *line) { maker.give_back(line, 1, false); });
 }
 
 bool is_empty(const DependenceTable &table) { return table.n_used == 0 && table.all.last.n == 0; }

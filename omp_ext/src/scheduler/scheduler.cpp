@@ -52,7 +52,7 @@ void leave_group(Worker *worker, Group &group) {
 void release_hold(Task *task) {
     while (has_holds(*task) && task->n_holds.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         Task *parent = task->parent;
-        if (is_light(*task)) task->pool->give_back(task->block, task->n_lines);
+        if (is_light(*task)) task->pool->give_back(task->block, task->n_lines, task->is_lent);
         task = parent;
     }
 }
@@ -212,10 +212,12 @@ void keep_ancestors(Task &task) {
 void end_light(Worker &worker, Task &task, bool must_defer) {
     if (__builtin_expect(must_defer, 0)) return defer_release(task);
     if (task.pool == &worker.blocks) {
-        if (__builtin_expect(task.domain != worker.domain, 0)) worker.blocks.take_back();
+        if (__builtin_expect(task.is_lent, 0)) worker.blocks.take_back();
         worker.blocks.give(task.block, task.n_lines);
-    } else {
+    } else if (task.is_lent) {
         worker.blocks.keep(task.block, task.n_lines, *task.pool);
+    } else {
+        task.pool->give_back(task.block, task.n_lines, false);
     }
 }
 
@@ -333,7 +335,7 @@ void put_in_inbox(Worker &worker, Task &task, int domain, bool at_front) {
     if (domain != worker.domain) {
         worker.statistics.n_sent.add();
         worker.statistics.n_sent_to[domain].add();
-        if (task.pool == &worker.blocks) worker.blocks.lend();
+        if (task.pool == &worker.blocks) task.is_lent = worker.blocks.lend(task.n_lines);
     }
     Inbox &inbox = team.domain_queues[domain].inbox;
     // A parent that may be suspended never calls claim() for children in other domains, so the cheaper send() suffices.

@@ -49,6 +49,7 @@ struct Task : QueueEntry {
     bool is_transparent; // its children and its siblings may depend on each other
     bool has_short_children; // its children run at once (throttle.h); written by the running thread
     bool is_repeated; // the previous task of its creating thread has the same construct and parent
+    bool is_lent; // the pool of its block has counted it as lent; written by the sending thread
     uint32_t level; // as QueueEntry::depth, but not saturated
     Task *parent; // null: implicit
     Group *group; // innermost taskgroup, or null
