@@ -156,6 +156,20 @@ def test_a_trace_has_the_messages_of_calls(
 
 
 @implementations
+def test_an_ideal_network_leaves_the_time_of_nested_regions(
+    implementation: str, environment: dict[str, str], default_toolchain: Toolchain, tmp_path: Path
+) -> None:
+    program = compile_mpi("mpi/nested.c", implementation, default_toolchain, tmp_path)
+    command = [*command_line("run", "-q", "--mode", "trace", "--"), program]
+    run_mpi(implementation, command, tmp_path, environment)
+    runs = sorted(tmp_path.glob("*-r[01]-*.ompass"))
+    times, why = _core.ideal_network([str(run) for run in runs], [0, 1])
+    assert why == ""
+    assert len(times) == 2
+    assert all(time >= 80e6 for time in times)  # INSIDE
+
+
+@implementations
 def test_a_reused_handle_has_the_size_and_members_of_its_new_object(
     implementation: str, environment: dict[str, str], default_toolchain: Toolchain, tmp_path: Path
 ) -> None:

@@ -32,10 +32,11 @@ public:
     // ---------------------------------------------------------------- time
 
     // Adds a thread's time in a region. Leaves out MPI calls, because they are separate steps, and waits, because they
-    // depend on other threads.
+    // depend on other threads. The steps do not include the other threads of nested regions, so waits there count.
     void state_interval(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
         if (!is_recorded(walk) || walk.part().id == 0 || begin >= end) return;
-        if (state == format::State::kMpi || state == format::State::kIdle || state == format::State::kSync) return;
+        const bool is_wait = state == format::State::kIdle || state == format::State::kSync;
+        if (state == format::State::kMpi || (is_wait && walk.part().level <= 1)) return;
         run(lane(walk), clock_.ns(end - begin));
         note_end(walk, end);
     }
@@ -114,11 +115,13 @@ private:
     void note(const std::string &why) {
         if (steps_.unknown.empty()) steps_.unknown = why;
     }
+    // Returns the id of the region whose lane gets the thread's steps. Nested regions are part of the outermost one.
+    static uint64_t region_of_lane(Walk &walk) { return walk.outermost_part().id; }
     // True if the steps include the thread's current part. The walk reads the first thread first, so its regions are
     // known when the other threads follow.
-    bool is_recorded(Walk &walk) const { return is_main_ || number_of_.contains(walk.part().id); }
+    bool is_recorded(Walk &walk) const { return is_main_ || number_of_.contains(region_of_lane(walk)); }
     void note_end(Walk &walk, uint64_t end) {
-        uint64_t &last = ends_[walk.part().id].steps;
+        uint64_t &last = ends_[region_of_lane(walk)].steps;
         last = std::max(last, end);
     }
     void run_to(uint64_t end) {
@@ -138,8 +141,8 @@ private:
         return steps_.regions[found->second];
     }
     RankLane &lane(Walk &walk) {
-        RankRegion &region = region_of(walk.part().id);
-        auto &lanes = lanes_of_[walk.part().id];
+        RankRegion &region = region_of(region_of_lane(walk));
+        auto &lanes = lanes_of_[region_of_lane(walk)];
         const auto [found, is_new] = lanes.try_emplace(walk.thread(), region.lanes.size());
         if (is_new) region.lanes.emplace_back();
         return region.lanes[found->second];

@@ -251,6 +251,7 @@ public:
     Frame &current() { return *current_; }
     std::span<Frame> frames() { return {frames_.data(), current_ + 1}; } // from the bottom of the stack
     Part &part() { return parts_.back(); }
+    const Part &outermost_part() const { return parts_.size() > 1 ? parts_[1] : parts_[0]; }
     // Returns the construct of the current deferred task. Without such a task, returns the region's construct; outside
     // regions, 0.
     uint32_t construct() const {
