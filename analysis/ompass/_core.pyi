@@ -568,11 +568,12 @@ class TaskProgram:
     preempted_ns: Final[int]  # time in which threads were preempted; not part of work_ns
     longest_hold_ns: Final[int]  # work under the lock that tasks hold longest, in total
     few_tasks_ns: Final[int]  # work of the longest task of each small group that an implicit task creates before it waits, in total; a group is small if it has at most two tasks per recorded thread, and no task in it creates tasks
-    def set_facts(self, system_ns: int, asks_for_threads: bool, locking_ns: int, copied_bytes: int) -> None: """Sets the attributes with these names. The trace lacks their values."""
+    def set_facts(self, system_ns: int, asks_for_threads: bool, locking_ns: int, copied_bytes: int, allocator_ns: int) -> None: """Sets the attributes with these names. The trace lacks their values."""
     system_ns: Final[int]  # time in the kernel in regions; 0 if unknown
     asks_for_threads: Final[bool]  # True if the program's files call functions that return numbers of threads or processors
     locking_ns: Final[int]  # work of constructs, recorded on one thread, whose code takes locks of the C library
     copied_bytes: Final[int]  # total size of the large copies that creations made, if recorded on one thread
+    allocator_ns: Final[int]  # work in the memory allocator by samples, if recorded on one thread
     loop_counts: Final[tuple[int, int]]  # (instances of worksharing loops that share_loops() divides, instances that it does not change)
     kept_loop_ns: Final[int]  # work in worksharing loops that share_loops() does not change
     equal_loop_ns: Final[int]  # work of teams of one in loops that share_loops() divides, as if all iterations were equally long

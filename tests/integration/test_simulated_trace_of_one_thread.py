@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ompass import _core
+from ompass.readers.run import read_samples
 from ompass.simulation.machine import read_machine
 from ompass.simulation.reader import read_task_program
 from ompass.simulation.refusals import refusal
@@ -123,3 +124,23 @@ def test_one_thread_does_not_show_how_long_tasks_hold_a_mutex(
     one, two = doubts[1], doubts[2]
     assert two is None
     assert (one is not None and "locks of the C library" in one.reason) == (not flags)
+
+
+@pytest.mark.parametrize("flags", [(), ("-DCURED",)])
+def test_one_thread_does_not_show_how_threads_share_the_allocator(
+    compile_program: CompileProgram,
+    run_recorded: RunRecorded,
+    default_toolchain: Toolchain,
+    flags: tuple[str, ...],
+) -> None:
+    program = compile_program("simulation/allocations.c", flags=flags)
+    recorded = run_recorded(
+        program, default_toolchain, mode="trace", threads=1, environment={"OMPASS_SAMPLE": "1000"}
+    )
+    if not sum(len(thread.samples) for thread in read_samples(recorded.run_dir).threads):
+        pytest.skip("the kernel refuses samples")
+    tasks = read_task_program(recorded.run_dir)
+    doubt = refusal(tasks, 2, predict(tasks, read_machine(), "libomp", 2))
+    assert (doubt is not None and "the memory allocator" in doubt.reason) == (not flags)
+    if not flags:
+        assert 0.5 * tasks.work_ns < tasks.allocator_ns < tasks.work_ns

@@ -15,7 +15,7 @@ LACKS_NO_FACT = {
     "n_unknown_dependences": 0, "own_ns": 0, "kept_loop_ns": 0, "equal_loop_ns": 0, "blocked_ns": 0,
     "n_dependent_alone": 0, "sections_ns": 0, "detached_ns": 0, "n_detached": 9, "other_regions_ns": 0,
     "few_tasks_ns": 0, "asks_for_threads": True, "system_ns": 0, "locking_ns": 0,
-    "copied_bytes": 0,
+    "copied_bytes": 0, "allocator_ns": 0,
 }  # fmt: skip
 
 
@@ -46,6 +46,7 @@ def test_a_trace_that_lacks_no_fact_is_predicted() -> None:
         ("few_tasks_ns", 99 * MS, 101 * MS, "asks for its number of threads"),
         ("locking_ns", 99 * MS, 101 * MS, "locks of the C library"),
         ("copied_bytes", 999_000_000, 1_010_000_000, "fetch a copy"),
+        ("allocator_ns", 199 * MS, 201 * MS, "the memory allocator"),
         ("system_ns", 99 * MS, 101 * MS, "in the operating system's kernel"),
     ],
 )

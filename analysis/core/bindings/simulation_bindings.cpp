@@ -396,14 +396,15 @@ void bind_program(nb::module_ &m) {
         .def(
             "set_facts",
             [](TaskProgram &program, uint64_t system_ns, bool asks_for_threads, uint64_t locking_ns,
-               uint64_t copied_bytes) {
+               uint64_t copied_bytes, uint64_t allocator_ns) {
                 program.system_ns = system_ns;
                 program.asks_for_threads = asks_for_threads;
                 program.locking_ns = locking_ns;
                 program.copied_bytes = copied_bytes;
+                program.allocator_ns = allocator_ns;
             },
             nb::arg("system_ns"), nb::arg("asks_for_threads"), nb::arg("locking_ns"), nb::arg("copied_bytes"),
-            "Sets the attributes with these names. The trace lacks their values.")
+            nb::arg("allocator_ns"), "Sets the attributes with these names. The trace lacks their values.")
         .def_ro("system_ns", &TaskProgram::system_ns, "time in the kernel in regions; 0 if unknown")
         .def_ro("asks_for_threads", &TaskProgram::asks_for_threads,
                 "True if the program's files call functions that return numbers of threads or processors")
@@ -411,6 +412,8 @@ void bind_program(nb::module_ &m) {
                 "work of constructs, recorded on one thread, whose code takes locks of the C library")
         .def_ro("copied_bytes", &TaskProgram::copied_bytes,
                 "total size of the large copies that creations made, if recorded on one thread")
+        .def_ro("allocator_ns", &TaskProgram::allocator_ns,
+                "work in the memory allocator by samples, if recorded on one thread")
         .def_prop_ro(
             "loop_counts",
             [](const TaskProgram &program) {

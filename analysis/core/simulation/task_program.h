@@ -166,6 +166,7 @@ struct TaskProgram {
     bool asks_for_threads = false; // the program's files call functions that return numbers of threads or processors
     uint64_t locking_ns = 0; // work of constructs, recorded on one thread, whose code takes locks of the C library
     uint64_t copied_bytes = 0; // total size of the large copies that creations made, if recorded on one thread
+    uint64_t allocator_ns = 0; // work in the memory allocator by samples, if recorded on one thread
 
     uint64_t work_ns() const;
     uint64_t longest_hold_ns() const; // work under the lock that tasks hold longest, in total

@@ -31,10 +31,12 @@ from ompass._core import (
 from ompass.elf import NotElfError, imported_symbols
 from ompass.errors import NothingToShowError
 from ompass.model import Run
-from ompass.readers.run import check_whole_trace, core_errors, open_run
-from ompass.sampled import LOCK
-from ompass.symbols.libraries import may_create_tasks
+from ompass.readers.run import check_whole_trace, core_errors, open_run, read_samples
+from ompass.sampled import LOCK, MEMORY
+from ompass.symbols.libraries import group_of, may_create_tasks
+from ompass.symbols.location import Location
 from ompass.symbols.resolver import Resolver
+from ompass.symbols.unwinder import code_of
 
 __all__ = [
     "AccessLog",
@@ -81,15 +83,17 @@ def read_task_program(path: Path) -> TaskProgram:
             f"the simulation has at most {MOST_THREADS:,}",
             "record the program on fewer threads",
         )
-    locking_ns = copied_bytes = 0
+    locking_ns = copied_bytes = allocator_ns = 0
     if program.n_threads == 1:
         resolver = Resolver.of_run(run)
         locking_ns, copied_bytes = _locking_ns(run, program, resolver), _copied_bytes(run, program, resolver)
+        allocator_ns = _allocator_ns(run, program, resolver)
     program.set_facts(
         system_ns=sum(max(0, row.system_ns) for row in run.regions),
         asks_for_threads=any(_asks_for_threads(module.path) for module in run.modules),
         locking_ns=locking_ns,
         copied_bytes=copied_bytes,
+        allocator_ns=allocator_ns,
     )
     return program
 
@@ -134,6 +138,30 @@ def _copied_bytes(run: Run, program: TaskProgram, resolver: Resolver) -> int:
     return sum(n_tasks * n_bytes for n_tasks, n_bytes in copied if n_bytes >= _FETCHED_BYTES)
 
 
+def _allocator_ns(run: Run, program: TaskProgram, resolver: Resolver) -> int:
+    """Returns the work in the memory allocator by samples; 0 if few samples show the allocator.
+
+    The C library's allocator takes no locks in a process of one thread, and threads of a larger team may wait
+    for each other there.
+    """
+    samples = [
+        (sample.weight, code)
+        for thread in read_samples(run.path).threads
+        if not thread.period
+        for sample in thread.samples
+        if sample.state == "work" and sample.chain and (code := code_of(sample.chain[0]))
+    ]
+    inside = [weight for weight, code in samples if _is_in_allocator(resolver.locate_code(*code)[-1])]
+    if sum(inside) < _LEAST_SAMPLES:
+        return 0
+    return program.work_ns * sum(inside) // sum(weight for weight, _ in samples)
+
+
+def _is_in_allocator(place: Location) -> bool:
+    return group_of(place.module, place.function) == MEMORY
+
+
+_LEAST_SAMPLES: Final = 8
 _FETCHED_BYTES: Final = 1 << 10  # fetching a smaller copy takes little longer than fetching the task itself
 _MAIN_SHARE: Final = 0.02  # of the work: reading the code of a construct takes up to a few seconds
 

@@ -203,6 +203,20 @@ def _copies(program: TaskProgram, threads: int) -> Iterator[Doubt]:
     )
 
 
+def _allocations(program: TaskProgram, threads: int) -> Iterator[Doubt]:
+    yield Doubt(
+        _ALLOCATOR_WEIGHT * _undivided(program.allocator_ns, program.n_threads, threads),
+        f"{_share(program.allocator_ns, program)} of the work lies in the memory allocator, and a team of "
+        "one thread does not show how long several threads wait for each other there",
+        "record it on two threads",
+    )
+
+
+_ALLOCATOR_WEIGHT: Final = 0.5
+"""Share of the difference in doubt. Measured: predictions of two threads are wrong by half of the share of
+the allocator in the work."""
+
+
 def _system_time(program: TaskProgram, threads: int) -> Iterator[Doubt]:
     if program.system_ns >= MEASURABLE_SYSTEM_NS:
         yield Doubt(
@@ -222,5 +236,6 @@ _DOUBTS: Final[tuple[Callable[[TaskProgram, int], Iterator[Doubt]], ...]] = (
     _other_tasks,
     _locks,
     _copies,
+    _allocations,
     _system_time,
 )
