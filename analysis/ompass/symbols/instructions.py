@@ -8,8 +8,8 @@ value depends on its previous one, as a counter's does.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -61,6 +61,8 @@ class _Step:
     goes_on: bool = True  # False if the next instruction never follows: a return, an unconditional jump
     called: str | None = None  # name of the function that it calls; empty: unknown; None: calls none
     copies: bool = False  # True if it moves a value without changing it
+    counts: bool = False  # True if it adds a constant to a register or stack slot
+    multiplies: bool = False  # or divides
 
 
 Dependences = dict[str, dict[str, bool]]
@@ -71,8 +73,8 @@ with True if the value was changed on the way."""
 @dataclass(slots=True)
 class _Loop:
     steps: Sequence[_Step]
-    varying: frozenset[str] = frozenset()
-    at: list[Dependences] = field(default_factory=list)  # before each step
+    varying: frozenset[str]
+    at: list[Dependences]  # before each step
 
     def varies(self, k: int, registers: Iterable[str]) -> bool:
         """True if one of the registers varies before step k."""
@@ -94,7 +96,15 @@ class _Loop:
                 return False
         if calls or any(s.name in _PAUSES for s in steps):
             return True
-        return not self.varying and any(s.bases for s in steps)
+        return any(s.bases for s in steps) and self._only_counts
+
+    @property
+    def _only_counts(self) -> bool:
+        """True if the loop is short and computes nothing from one iteration to the next, except counters."""
+        if not self.varying:
+            return True
+        is_simple = len(self.steps) <= _SHORT_LOOP and not any(s.multiplies for s in self.steps)
+        return is_simple and not _varying(_flow(self.steps, lambda s: s.copies or s.counts)[-1])
 
     @property
     def is_of_update(self) -> bool:
@@ -218,7 +228,9 @@ class Instructions:
             return None
         key = (begin, *best)
         if key not in self._loops:
-            self._loops[key] = _follow(steps[best[0] : best[1] + 1], self._machine)
+            inside = steps[best[0] : best[1] + 1]
+            *at, after = _flow(inside, lambda step: step.copies)
+            self._loops[key] = _Loop(inside, _varying(after), at)
         return best[0], self._loops[key]
 
     def _step(self, insn: Any) -> _Step:
@@ -268,6 +280,8 @@ class Instructions:
             called, target = self._called.get(target, ""), 0
             written |= set(_CHANGED_BY_CALLS[machine])
             read = set()
+        n_constants = sum(o.type == capstone.CS_OP_IMM for o in insn.operands)
+        adds = name.startswith(("inc", "dec", "add", "sub")) and not bases
         sources = {
             _place(insn.reg_name(o.reg)) for o in insn.operands if o.type == capstone.CS_OP_REG
         } - of_address
@@ -291,6 +305,8 @@ class Instructions:
             goes_on=name not in ("jmp", "b", "br", "ud2", "hlt", "brk")
             and capstone.CS_GRP_RET not in insn.groups,
             called=called,
+            counts=adds and (n_constants == 1 or name.startswith(("inc", "dec"))),
+            multiplies="mul" in name or "div" in name,
             copies=name.startswith(("mov", "vmov", "str", "ldr", "stur", "ldur", "ldp", "stp")) and not bases,
         )
 
@@ -363,24 +379,26 @@ def _suspects(steps: Sequence[_Step], place: int) -> list[int]:
     return [before, place]
 
 
-def _follow(steps: Sequence[_Step], machine: str) -> _Loop:
-    """Returns a loop with the places that vary in it. Follows its steps in order, as if none were skipped."""
+def _flow(steps: Sequence[_Step], keeps: Callable[[_Step], bool]) -> list[Dependences]:
+    """Returns the dependences before each step and after the last one. `keeps`: the step changes no value.
+
+    Follows the steps in order, as if none were skipped.
+    """
     now: Dependences = {}
-    loop = _Loop(steps)
+    found: list[Dependences] = []
     for step in steps:
-        loop.at.append(dict(now))
+        found.append(dict(now))
         value: dict[str, bool] = {_LOADED: False} if step.loads else {}
         for place in step.reads:
             for origin, changed in now.get(place, {place: False}).items():
-                value[origin] = value.get(origin, False) or changed or not step.copies
+                value[origin] = value.get(origin, False) or changed or not keeps(step)
         for place in step.writes:
             now[place] = dict(value)
-    loop.varying = frozenset(_varying(now))
-    return loop
+    return [*found, now]
 
 
-def _varying(after: Dependences) -> Iterator[str]:
-    """Yields places whose new value is computed from their last value, and places that depend on these."""
+def _varying(after: Dependences) -> frozenset[str]:
+    """Returns the places whose next value is computed from their last one, and those that depend on these."""
     reach = {place: dict(origins) for place, origins in after.items()}
     for _ in range(len(reach)):
         grown = False
@@ -395,7 +413,5 @@ def _varying(after: Dependences) -> Iterator[str]:
         if not grown:
             break
     cycles = {place for place, origins in reach.items() if origins.get(place)}
-    yield from cycles
-    yield from (
-        place for place, origins in reach.items() if place not in cycles and not cycles.isdisjoint(origins)
-    )
+    dependent = {place for place, origins in reach.items() if not cycles.isdisjoint(origins)}
+    return frozenset(cycles | dependent)
