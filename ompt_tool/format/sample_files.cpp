@@ -14,6 +14,7 @@ namespace {
 using Words = std::span<const uint64_t>;
 
 constexpr uint32_t kFirstWithAllStates = 3; // version of the samples format
+constexpr uint32_t kFirstWithValues = 4;
 constexpr uint8_t kOutsideBefore = 5; // kOutsideStates of older versions
 
 // Reads one record. Returns false if the words are not exactly one record of the kind that the header declares.
@@ -33,9 +34,10 @@ bool read_record(const format::SamplesHeader &header, Words words, Sample &sampl
     const size_t n_registers = format::n_registers(header.registers);
     sample.chain = take(sample.head.n_chain);
     sample.registers = take(n_registers);
+    sample.values = take(header.n_values);
     const std::vector<uint64_t> bits = take(header.stack_bytes / 512);
     if (sample.chain.size() != sample.head.n_chain || sample.registers.size() != n_registers ||
-        bits.size() != header.stack_bytes / 512)
+        sample.values.size() != header.n_values || bits.size() != header.stack_bytes / 512)
         return false;
     for (uint32_t word = 0; word < header.stack_bytes / 8; word++) {
         if (!(bits[word / 64] >> (word % 64) & 1)) continue;
@@ -81,6 +83,9 @@ Problem read_file(const std::string &path, uint32_t index, std::vector<SampledTh
         return {path, 8, "has a samples format version that this Ompass does not read"};
     if (thread.header.stack_bytes % 512 || thread.header.index != index)
         return {path, 16, "is damaged: inconsistent header"};
+    if (thread.header.version < kFirstWithValues) thread.header.n_values = 0;
+    if (thread.header.n_values && thread.header.n_values != format::n_values(thread.header.registers))
+        return {path, 64, "is damaged: impossible number of values of registers"};
     for (size_t offset = format::kHeaderBytes; offset + sizeof(format::ExtentHeader) <= n_bytes;) {
         format::ExtentHeader extent;
         memcpy(&extent, &words[offset / 8], sizeof extent);

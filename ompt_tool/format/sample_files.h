@@ -19,6 +19,7 @@ struct Sample {
     std::vector<uint64_t> chain; // words as in samples.h, like the next two fields
     std::vector<uint64_t> registers;
     std::vector<std::pair<uint32_t, uint64_t>> stack; // bytes above the stack pointer, word
+    std::vector<uint64_t> values; // of the general registers; empty in older files
 };
 
 struct SampledThread {

@@ -11,8 +11,9 @@
 namespace ompass::format {
 
 inline constexpr char kSamplesMagic[8] = {'O', 'M', 'P', 'A', 'S', 'S', 'S', 'A'};
-// Version 1 had no loads and no period; versions 1 and 2 had 5 in place of kOutsideStates.
-inline constexpr uint32_t kSamplesVersion = 3;
+// Version 1 had no loads and no period; versions 1 and 2 had 5 in place of kOutsideStates; versions 1 to 3 had no
+// values of registers.
+inline constexpr uint32_t kSamplesVersion = 4;
 
 // The event that the kernel counts to trigger samples.
 enum class SampleEvent : uint32_t {
@@ -23,7 +24,7 @@ enum class SampleEvent : uint32_t {
     kOps = 4 // operations of the processor; only loads are logged, each with a LoadRecord
 };
 
-// The registers of a record, in this order.
+// The registers that lead from a function to its caller, in this order.
 enum class Registers : uint32_t {
     kNone = 0,
     kX86 = 1, // rbx rbp rsp rip r12 r13 r14 r15
@@ -31,6 +32,11 @@ enum class Registers : uint32_t {
 };
 constexpr unsigned n_registers(Registers registers) {
     return registers == Registers::kX86 ? 8 : registers == Registers::kArm ? 14 : 0;
+}
+// The general registers, whose values show the addresses of the data: rax rbx rcx rdx rsi rdi rbp rsp r8 to r15, or x0
+// to x30 and sp.
+constexpr unsigned n_values(Registers registers) {
+    return registers == Registers::kX86 ? 16 : registers == Registers::kArm ? 32 : 0;
 }
 
 struct SamplesHeader {
@@ -46,6 +52,7 @@ struct SamplesHeader {
     uint64_t n_lost; // samples lost because the kernel's ring was full
     uint64_t n_dropped; // samples lost because this file could not grow
     uint64_t period; // loads or operations per sample; 0: samples of time
+    uint64_t n_values; // values of registers in a record; 0 in older versions
 };
 static_assert(sizeof(SamplesHeader) <= kHeaderBytes);
 constexpr bool has_loads(SampleEvent event) { return event == SampleEvent::kLoads || event == SampleEvent::kOps; }
@@ -56,6 +63,8 @@ constexpr bool has_loads(SampleEvent event) { return event == SampleEvent::kLoad
 //   0                                          anything else
 inline constexpr uint64_t kStackWord = uint64_t{0xffff} << 48;
 inline constexpr uint32_t kMostModules = 0xfffe;
+inline constexpr uint64_t kNoValue = ~uint64_t{0};
+inline constexpr uint64_t kFirstNoValue = uint64_t{1} << 47; // data have no higher addresses
 
 enum SampleFlags : uint8_t {
     kSharedWork = 1 // taken in work that untimed tasks share; `construct`: of the task current at the end of that work
@@ -67,6 +76,7 @@ inline constexpr uint8_t kOutsideStates = 255; // the thread was outside the acc
 //   the LoadRecord of a load;
 //   the call chain by frame pointers: the position of the thread, then return addresses;
 //   the registers;
+//   the values of the general registers, or kNoValue for values that are not the address of a datum;
 //   a bit for each word of the stack, 1 if the word is kept, and the kept words.
 struct SampleRecord {
     uint16_t n_words; // length of the record; written last, with the rest of this word. 0: end of the extent

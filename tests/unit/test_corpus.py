@@ -26,7 +26,6 @@ WITHOUT_FINDING = {
     "long_iteration",
     "priority_inverted",
     "replicated_work",
-    "false_sharing",
 }
 SICK = Label("short_regions.c", "short_regions", frozenset({"oversubscribed"}))
 WITHOUT_FORTRAN = {"detached_events", "priority_inverted"}  # flang 19 and gfortran on libomp support neither

@@ -33,6 +33,7 @@ from ompass.symbols.kept import (
     write_packed,
 )
 from ompass.symbols.location import BlockingCall, Location
+from ompass.symbols.operands import MODULE, Operand
 from ompass.symbols.resolver import Resolver, Resolvers
 
 MODULES = (Module(path="/bin/fib", build_id="ab"), Module(path="/lib/other.so", build_id="cd"))
@@ -49,6 +50,14 @@ def answers() -> Answers:
         rules={(0, 0x20): {".cfa": ("$rsp", "8", "+"), ".ra": (".cfa", "-8", "+", "^")}, (0, 0x21): None},
         behaviours={(0, 0x20): "memory", (0, 0x28): "atomic"},
         updates={(0, 0x28): 0x24},
+        operands={
+            (0, 0x20): (
+                Operand("rdi", "rcx", 8, -16, 4, True, 0x1C),
+                Operand("", "", 1, 0x40, 8, False, 0x20),
+            ),
+            (0, 0x28): (Operand(MODULE, "", 1, 0x4010, 8, False, 0x28),),
+            (0, 0x30): (),
+        },
         task_bytes={(0, 0x10): 48},
         blocking={(0, 0x30): (BlockingCall(0x50, "usleep", "sleep"), BlockingCall(0x60, "read", "io"))},
         lines={"/src/fib.c": {3: "a", 4: "b\udcff", 9: "c"}},

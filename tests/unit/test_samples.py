@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import struct
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from made_runs import made_run, made_samples, thread
 from made_traces import Schedule, Spawn, Wait, Work, write_trace
 from ompass.errors import DamagedRunError
 from ompass.model import STATES
-from ompass.readers.run import STACK_WORD, Sample, find_problems, open_run, read_samples
+from ompass.readers.run import NO_VALUE, STACK_WORD, Sample, find_problems, open_run, read_samples
 from ompass.reports.model import Table, plain
 from ompass.sampled import IO, MEMORY, MPI, MUTEX, OWN, RUNTIME, TOOL
 from ompass.samples.content import SampleContent, with_callers
@@ -67,11 +68,12 @@ def record(
     kernel: int = 0,
     weight: int = 1,
     load: tuple[int, int, int] | None = None,
+    values: Sequence[int] = (),
 ) -> bytes:
     bits = [0] * (STACK_BYTES // 512)
     for place in stack:
         bits[place // 512] |= 1 << (place // 8 % 64)
-    words = [*(load or ()), *chain, *registers, *bits, *(stack[place] for place in sorted(stack))]
+    words = [*(load or ()), *chain, *registers, *values, *bits, *(stack[place] for place in sorted(stack))]
     head = struct.pack(
         "<HHBBHQ4I", 4 + len(words), len(chain), number_of(state), flags, 0, time,
         region, construct, kernel, weight,
@@ -80,10 +82,18 @@ def record(
 
 
 def sample_file(
-    records: bytes, *, index: int = 0, event: int = 1, n_lost: int = 0, version: int = 3, period: int = 0
+    records: bytes,
+    *,
+    index: int = 0,
+    event: int = 1,
+    n_lost: int = 0,
+    version: int = 4,
+    period: int = 0,
+    n_values: int = 0,
 ) -> bytes:
     header = struct.pack(
-        "<8s8I3Q", b"OMPASSSA", version, 4096, index, 100, event, 100, 1, STACK_BYTES, n_lost, 0, period
+        "<8s8I4Q",
+        *(b"OMPASSSA", version, 4096, index, 100, event, 100, 1, STACK_BYTES, n_lost, 0, period, n_values),
     )
     n_bytes = -(-(64 + len(records) + 8) // 4096) * 4096
     extent = struct.pack("<2I7Q", 0x58504D4F, 5, n_bytes, 0, *[0] * 5) + records
@@ -118,6 +128,22 @@ def test_records_are_read_as_they_were_written(run_dir: Path) -> None:
             chain=(code(1, 0x30),), registers=tuple(REGISTERS), stack={},
         ),
     )  # fmt: skip
+
+
+def test_values_of_registers_are_read(run_dir: Path) -> None:
+    values = (*range(0x1000, 0x1000 + 15), NO_VALUE)
+    records = record([code(0, 0x1000)], REGISTERS, {8: code(0, 0x2000)}, values=values)
+    (run_dir / "thread-00000.samples").write_bytes(sample_file(records, n_values=16))
+    (thread,) = read_samples(run_dir).threads
+    (sample,) = thread.samples
+    assert (sample.values, sample.stack) == (values, {8: code(0, 0x2000)})
+
+
+def test_samples_before_version_4_have_no_values(run_dir: Path) -> None:
+    records = record([code(0, 0x1000)], REGISTERS, {})
+    (run_dir / "thread-00000.samples").write_bytes(sample_file(records, version=3, n_values=16))
+    (thread,) = read_samples(run_dir).threads
+    assert thread.samples[0].values == ()
 
 
 def test_samples_outside_of_states_had_the_number_of_mpi_before_version_3(run_dir: Path) -> None:
@@ -162,9 +188,12 @@ def test_an_extent_whose_end_overflows_is_read_up_to_the_end_of_the_file(run_dir
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        (lambda good: sample_file(good, version=4), "a samples format version that"),
+        (lambda good: sample_file(good, version=5), "a samples format version that"),
         (lambda good: b"X" + sample_file(good)[1:], "not an Ompass samples file"),
         (lambda good: sample_file(good, index=1), "inconsistent header"),
+        (lambda good: sample_file(good, n_values=15), "impossible number of values"),
+        (lambda good: sample_file(good, n_values=2**60), "impossible number of values"),
+        (lambda good: sample_file(good, n_values=16), "incomplete sample"),
         (lambda good: sample_file(b"\x05" + good[1:]), "incomplete sample"),
         (lambda good: sample_file(b"\x02" + good[1:]), "impossible length"),
         (lambda good: sample_file(b"\xff\xff" + good[2:]), "impossible length"),

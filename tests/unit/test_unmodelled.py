@@ -20,7 +20,7 @@ from ompass.simulation.unmodelled import (
     doubt_of,
     hides_lock_passing,
     sampled_chunk_costs,
-    without_atomics,
+    without_sampled_loss,
 )
 from ompass.simulation.words import advice_of
 from ompass.symbols.resolver import UNKNOWN
@@ -113,12 +113,14 @@ def test_contended_atomic_updates_bound_the_gain_by_their_sampled_time(tmp_path:
     trial = trial_of(tmp_path, (Spawn((Work(10 * MS),)),) * 8)
     (task,) = [number for number, ns in trial.program.work_of_constructs.items() if ns > 70 * MS]
     finding = Finding("atomic_contention", "problem", "", "", "", 40 * MS, task)
-    ((change, _),) = without_atomics(trial, (finding, Finding("blocked", "problem", "", "", "", MS, task)))
+    ((change, _),) = without_sampled_loss(
+        trial, (finding, Finding("blocked", "problem", "", "", "", MS, task))
+    )
     assert change.kind == "atomic"
     assert change.at_most
     assert change.gain == pytest.approx(0.5, abs=0.01)
     assert change.share_ns == 40 * MS
-    assert not list(without_atomics(trial, ()))
+    assert not list(without_sampled_loss(trial, ()))
 
 
 def test_enough_samples_show_the_time_of_chunks() -> None:

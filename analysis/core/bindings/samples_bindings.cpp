@@ -41,6 +41,8 @@ int64_t number_of(uint32_t construct) { return construct ? static_cast<int64_t>(
       format::was_modified(from.load.source))                                                                          \
     X(Words, chain, "call chain by frame pointers, as words, the innermost first", words(from.chain))                  \
     X(Words, registers, "words, in the order of the machine's registers", words(from.registers))                       \
+    X(Words, values, "values of the general registers, in the order of samples.h; empty in older runs",                \
+      words(from.values))                                                                                              \
     X(Stack, stack, "words of the stack by distance from the stack pointer in bytes", stack(from.stack))
 
 #define OMPASS_PYTHON_SAMPLED_THREAD(X)                                                                                \
@@ -103,6 +105,7 @@ PythonSamples read(const std::string &directory) {
 
 void bind_samples(nb::module_ &m) {
     m.attr("STACK_WORD") = format::kStackWord >> 48;
+    m.attr("NO_VALUE") = format::kNoValue;
     bind_row<PythonSample>(
         m, "Sample",
         "The position of a thread at one moment.\n\n"

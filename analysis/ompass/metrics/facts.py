@@ -25,7 +25,7 @@ from ompass.metrics.processors import (
 )
 from ompass.metrics.waits import LoopTotals, WaitTotals
 from ompass.model import OUTSIDE, RegionRow, Run, share
-from ompass.samples.metrics import BlockingPlace, Line, LocatedSample
+from ompass.samples.metrics import BlockingPlace, Line, LocatedSample, UsedData
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +101,7 @@ class Facts:
     loops: tuple[LoopTotals, ...] = field(default=())
     samples: tuple[LocatedSample, ...] = field(default=())  # samples of processor time
     loads: tuple[SampledLoad, ...] = field(default=())
+    used_data: tuple[UsedData, ...] = field(default=())  # at samples of work on several threads
     critical_names: Mapping[int, str] = field(default_factory=dict)  # known names of critical constructs
     n_wanted: int = 0  # threads that OMP_NUM_THREADS requests; 0: it is not set
     is_of_gcc: bool = False  # True if the program creates tasks by functions of libgomp

@@ -323,6 +323,15 @@ KINDS: Final = (
         _WAIT_LESS,
     ),
     Kind(
+        "false_sharing",
+        "memory",
+        "Threads take each other's cache lines",
+        sample_findings.false_sharing,
+        "let each thread work on a local variable and store the result once, or keep data of different "
+        "threads on different cache lines (pad or align them to 64 bytes)",
+        even_if_busy=True,
+    ),
+    Kind(
         "atomic_contention",
         "memory",
         "Threads contend for atomic updates",

@@ -264,8 +264,11 @@ WAITING_SHARE: Final = 0.10
 ATOMIC_SHARE: Final = 0.20
 """Atomic updates without contention take less than this part of the time of most programs."""
 
+FALSE_SHARING_SHARE: Final = 0.10
+"""Data of several threads in one cache line are reported if threads spend this part of their time on them."""
+
 MUTEX_SHARE: Final = 0.20
-"""The same for calls that take and release locks of the C library."""
+"""The same as ATOMIC_SHARE, for calls that take and release locks of the C library."""
 
 ALLOCATOR_SHARE: Final = 0.20
 """The same for the memory allocator."""

@@ -14,14 +14,23 @@ from pathlib import Path
 from typing import Final
 
 from ompass import _core
-from ompass._core import STACK_WORD, EventTable, GroupLimits, LogError, Sample, SampledThread, Samples
+from ompass._core import (
+    NO_VALUE,
+    STACK_WORD,
+    EventTable,
+    GroupLimits,
+    LogError,
+    Sample,
+    SampledThread,
+    Samples,
+)
 from ompass.errors import DamagedRunError, NothingToShowError, RunNotFoundError
 from ompass.model import Run, TaskGraph
 from ompass.packed import CACHES, RUN_FILES, TRACE, is_packed_run, unpacked
 from ompass.readers.meta import Meta, meta_problems, read_meta
 from ompass.units import plural
 
-__all__ = ["STACK_WORD", "EventTable", "Sample", "SampledThread", "Samples"]
+__all__ = ["NO_VALUE", "STACK_WORD", "EventTable", "Sample", "SampledThread", "Samples"]
 
 CORE_FILE: Final = str(_core.__file__)
 SWEEP_FILE: Final = "sweep.json"

@@ -120,6 +120,7 @@ def collect(
         loops,
         samples.samples if samples and not samples.loads else (),
         samples.loads if samples else (),
+        samples.used_data if samples else (),
         names,
         _wanted_threads(run),
         creates_by_libgomp,

@@ -50,6 +50,7 @@ CURED_BY: Final = {
     "critical_contention": ("lock",),
     "lock_contention": ("lock",),
     "atomic_contention": ("atomic",),
+    "false_sharing": ("sharing",),
     "iteration_order": ("order", "ordered"),
     "synchronization": ("dependences", "waits", "phases", "barrier", "region"),
     "short_regions": ("region",),

@@ -16,13 +16,23 @@ from pathlib import PurePosixPath
 
 from ompass.latency.metrics import SampledLoad
 from ompass.model import Definition, Run, ThreadRow, share
-from ompass.readers.run import Sample, SampledThread, read_samples
+from ompass.readers.run import NO_VALUE, Sample, SampledThread, read_samples
 from ompass.sampled import ATOMIC, OWN, RUNTIME, TOOL, WAITING
-from ompass.samples.metrics import BlockingPlace, Line, LocatedSample, Owner, is_system_header
+from ompass.samples.metrics import (
+    WORKING,
+    BlockingPlace,
+    Line,
+    LocatedSample,
+    Owner,
+    UsedBytes,
+    UsedData,
+    is_system_header,
+)
 from ompass.symbols.libraries import always_waits, group_of, group_of_calls
 from ompass.symbols.names import compact_name
+from ompass.symbols.operands import Access, accesses
 from ompass.symbols.resolver import Location, Resolver
-from ompass.symbols.unwinder import Code, Unwinder
+from ompass.symbols.unwinder import Code, Unwinder, code_of
 from ompass.units import plural
 
 REFUSED_BY_SANDBOX = 0x10000  # in place of an errno; kRefusedBySandbox of format.h
@@ -44,6 +54,7 @@ class SampleContent:
     n_refused: int  # threads for which the kernel refused sampling
     error: int  # reason of the refusal, as errno
     loads: tuple[SampledLoad, ...] = field(default=())  # the loads, for samples of loads
+    used_data: tuple[UsedData, ...] = field(default=())  # at samples of work, if several threads have samples
     wants_loads: bool = False  # True if samples of loads were requested
     loads_error: int = 0  # reason why loads were not sampled, as errno
 
@@ -125,6 +136,8 @@ def collect_samples(
     found = read_samples(run.path)
     locator = _Locator(groups, resolver)
     of_loads = tuple(load for thread in found.threads if thread.period for load in locator.loads(thread))
+    is_shared = len(found.threads) > 1
+    used = tuple(one for thread in found.threads if is_shared for one in locator.used_data(thread))
     return SampleContent(
         run,
         with_callers([sample for thread in found.threads for sample in locator.located(thread)]),
@@ -137,6 +150,7 @@ def collect_samples(
         found.n_refused,
         found.error,
         of_loads,
+        used,
         found.wants_loads,
         found.loads_error,
     )
@@ -208,6 +222,24 @@ class _Locator:
             counts[self._owner(s), s.cycles, s.source, s.was_modified] += s.weight
         for (owner, cycles, source, was_modified), weight in counts.items():
             yield SampledLoad(thread.thread, owner, cycles, source, was_modified, weight, thread.period)
+
+    def used_data(self, thread: SampledThread) -> Iterator[UsedData]:
+        """Yields the data that the program's own code accesses at the samples of work of one thread."""
+        for sample in thread.samples:
+            code = code_of(sample.chain[0]) if sample.chain and sample.values else None
+            owner = self._owner(sample)
+            if code is None or owner.kind not in WORKING:
+                continue
+            values = [None if value == NO_VALUE else value for value in sample.values]
+            operands = self._resolver.operands(*code, thread.machine)
+            used = tuple(self._used(code[0], access) for access in accesses(operands, thread.machine, values))
+            if used and all(one.line.library == OWN for one in used):
+                yield UsedData(thread.thread, sample.time_ns, sample.weight, owner, used)
+
+    def _used(self, module: int, access: Access) -> UsedBytes:
+        first = access.address | (module + 1 << 48 if access.in_module else 0)
+        line = _line(_without_headers(self._resolver.locate_code(module, access.code))[0])
+        return UsedBytes(first, first + access.n_bytes, access.stores, line)
 
     def _owner(self, sample: Sample) -> Owner:
         task = self._groups.get(sample.construct, sample.construct)

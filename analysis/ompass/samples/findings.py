@@ -15,6 +15,7 @@ from ompass.metrics.facts import Evidence, Facts, evidence
 from ompass.model import share
 from ompass.sampled import ATOMIC, MEMORY, MUTEX, OWN, RUNTIME, WAITING
 from ompass.samples.metrics import WORKING, Line, LocatedSample
+from ompass.samples.metrics import false_sharing as shared_falsely
 from ompass.units import count, duration, percent, plural
 
 _NEARLY_ALL: Final = 0.95  # of the samples of a part; a sentence does not mention the few others
@@ -166,6 +167,30 @@ def atomic_contention(facts: Facts) -> Iterator[Evidence]:
     part = _part(facts, lambda sample: sample.behaviour == ATOMIC and sample.library == OWN)
     remark = "; each of them takes the cache line from other threads that update it"
     yield from _judged(facts, part, part.lost_ns(facts), thresholds.ATOMIC_SHARE, "on atomic updates", remark)
+
+
+def false_sharing(facts: Facts) -> Iterator[Evidence]:
+    """Yields cache lines in which threads use different data, and write them."""
+    n_of_thread: Counter[int] = Counter()
+    for sample in facts.samples:
+        if sample.owner.kind in WORKING:
+            n_of_thread[sample.thread] += sample.weight
+    found = shared_falsely(facts.used_data, n_of_thread)
+    if found is None:
+        return
+    part = _Part(
+        found.n,
+        share(found.n, n_of_thread.total()),
+        found.construct,
+        found.line,
+        found.of_line,
+    )
+    where = (
+        f"on {plural(found.n_lines, 'cache line')} (64 bytes) with data of "
+        f"{plural(found.n_threads, 'thread')}"
+    )
+    remark = "; each write takes the line from the other threads, although they use other bytes of it"
+    yield from _judged(facts, part, part.lost_ns(facts), thresholds.FALSE_SHARING_SHARE, where, remark)
 
 
 def allocator(facts: Facts) -> Iterator[Evidence]:

@@ -8,9 +8,10 @@ without work. Counts are numbers of samples; shares are shares of processor time
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, pairwise
 from typing import Final, Generic, TypeVar
 
 from ompass.model import share
@@ -182,6 +183,116 @@ def main_use_of_memory(samples: Iterable[LocatedSample], least: int) -> tuple[Li
     if n < least or 2 * n < lines.total():
         return None, 0.0
     return line, share(n, lines.total())
+
+
+@dataclass(frozen=True, slots=True)
+class UsedBytes:
+    """Bytes of memory that one line of the program accesses."""
+
+    first: int  # address
+    end: int
+    stores: bool
+    line: Line
+
+    @property
+    def cache_line(self) -> int:
+        return self.first // CACHE_LINE
+
+
+@dataclass(frozen=True, slots=True)
+class UsedData:
+    """The data that the program's own code accesses at one sample of work."""
+
+    thread: int
+    time_ns: int
+    weight: int
+    owner: Owner
+    used: tuple[UsedBytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FalseSharing:
+    """Cache lines that hold data of one thread beside data that another thread writes."""
+
+    n: int  # samples of work in these lines
+    n_lines: int
+    n_threads: int
+    construct: int  # the construct with most of the samples
+    line: Line  # the source line with most of the samples
+    of_line: float  # its share of them
+
+
+CACHE_LINE: Final = 64  # bytes
+_LEAST_OF_LINE: Final = 4  # samples of each thread
+_LEAST_SHARE_OF_LINE: Final = 0.05  # of each thread's samples: a line that all threads use at all times
+_LEAST_SWITCHES: Final = 3  # from one thread to another: more than a phase of each thread
+_MOSTLY_APART: Final = 0.8  # share of a line's samples at bytes that only one thread uses
+
+
+def false_sharing(data: Iterable[UsedData], n_of_thread: Mapping[int, int]) -> FalseSharing | None:
+    """Returns the false sharing that samples of work show; None if they show none.
+
+    `n_of_thread`: the number of samples of work of each thread.
+    """
+    by_line: dict[int, list[UsedData]] = defaultdict(list)
+    for one in data:
+        for cache_line in {used.cache_line for used in one.used}:
+            inside = tuple(used for used in one.used if used.cache_line == cache_line)
+            by_line[cache_line].append(replace(one, used=inside))
+    shared = [uses for uses in by_line.values() if _is_false(uses, n_of_thread)]
+    if not shared:
+        return None
+    constructs, lines, samples = Counter[int](), Counter[Line](), {}
+    for one in chain.from_iterable(shared):
+        samples[one.thread, one.time_ns] = one
+    for one in samples.values():
+        constructs[one.owner.construct] += one.weight
+        lines[max(one.used, key=lambda used: used.stores).line] += one.weight
+    line, of_line = max(lines.items(), key=lambda item: (item[1], item[0].place))
+    return FalseSharing(
+        lines.total(),
+        len(shared),
+        len({one.thread for one in samples.values()}),
+        max(constructs, key=lambda construct: (constructs[construct], -construct)),
+        line,
+        share(of_line, lines.total()),
+    )
+
+
+def _is_false(uses: Sequence[UsedData], n_of_thread: Mapping[int, int]) -> bool:
+    """True if several threads often use different bytes of one cache line, and one of them writes."""
+    counts = _weights(uses)
+    threads = {
+        thread
+        for thread, n in counts.items()
+        if n >= max(_LEAST_OF_LINE, _LEAST_SHARE_OF_LINE * n_of_thread.get(thread, 0))
+    }
+    if len(threads) < 2:
+        return False
+    turns = [one.thread for one in sorted(uses, key=lambda one: one.time_ns) if one.thread in threads]
+    if sum(a != b for a, b in pairwise(turns)) < _LEAST_SWITCHES:
+        return False
+    users: dict[int, set[int]] = defaultdict(set)
+    for one in uses:
+        for byte in _bytes_of(one):
+            users[byte].add(one.thread)
+    apart = [one for one in uses if all(len(users[byte]) == 1 for byte in _bytes_of(one))]
+    n_apart = _weights(apart)
+    is_apart = n_apart.total() >= _MOSTLY_APART * counts.total() and len(threads & n_apart.keys()) >= 2
+    return is_apart and any(used.stores for one in apart for used in one.used)
+
+
+def _weights(uses: Iterable[UsedData]) -> Counter[int]:
+    """Returns the number of samples of each thread."""
+    counts: Counter[int] = Counter()
+    for one in uses:
+        counts[one.thread] += one.weight
+    return counts
+
+
+def _bytes_of(one: UsedData) -> Iterator[int]:
+    for used in one.used:
+        yield from range(used.first, used.end)
 
 
 def shared_line(samples: Sequence[LocatedSample], least: float) -> Line | None:

@@ -48,7 +48,7 @@ from ompass.simulation.unmodelled import (
     doubt_of,
     hides_lock_passing,
     sampled_chunk_costs,
-    without_atomics,
+    without_sampled_loss,
 )
 from ompass.simulation.words import Advice, advice_of, on_more_threads
 from ompass.symbols.resolver import UNKNOWN, Location, Resolver
@@ -165,7 +165,7 @@ def _candidates(trial: Trial, run: Run, resolver: Resolver) -> Iterator[Candidat
     findings = collect(run, resolver).findings
     yield from loop_changes(trial, sampled_chunk_costs(findings))
     yield from order_changes(trial, run)
-    yield from without_atomics(trial, findings)
+    yield from without_sampled_loss(trial, findings)
     more = 2 * trial.threads
     if more <= trial.machine.most_threads and trial.is_comparable(more):
         change, way = trial.best(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times of a recorded run that its simulation lacks, and the resulting doubts about advice.
 
-Owns the time to get a chunk, waits for locks on a busy machine, contended atomic updates, and missing
-processors.
+Owns the time to get a chunk, waits for locks on a busy machine, contended atomic updates, shared cache
+lines, and missing processors.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ompass.simulation.trial import Candidate, Trial, Way
 from ompass.units import plural
 
 _FASTEST: Final = 100.0
-"""Largest assumed speed-up of a construct without its atomic updates; samples cannot show a larger one."""
+"""Largest assumed speed-up of a construct without this time; samples cannot show a larger one."""
 
 
 def hides_lock_passing(run: Run, program: TaskProgram, base: SimulatedRun) -> bool:
@@ -73,15 +73,19 @@ def sampled_chunk_costs(findings: tuple[Finding, ...]) -> dict[int, float]:
     return costs
 
 
-def without_atomics(trial: Trial, findings: tuple[Finding, ...]) -> Iterator[Candidate]:
-    """Yields the program without contended atomic updates, if samples have shown some."""
+_SAMPLED: Final = {"atomic_contention": "atomic", "false_sharing": "sharing"}
+"""The change that cures each finding whose time only samples show."""
+
+
+def without_sampled_loss(trial: Trial, findings: tuple[Finding, ...]) -> Iterator[Candidate]:
+    """Yields the program without the time of these findings, if samples have shown some."""
     for finding in findings:
         construct = finding.construct
-        if finding.kind != "atomic_contention" or construct is None:
+        if finding.kind not in _SAMPLED or construct is None:
             continue
         work_ns = trial.program.work_of_constructs.get(construct, 0)
         speed = min(work_ns / max(1, work_ns - finding.cost_ns), _FASTEST)
         if speed > 1:
             way = Way(options={"speed": {construct: speed}})
-            change, way = trial.best("atomic", construct, {0: way}, at_most=True)
+            change, way = trial.best(_SAMPLED[finding.kind], construct, {0: way}, at_most=True)
             yield replace(change, share_ns=finding.cost_ns), way

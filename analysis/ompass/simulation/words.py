@@ -148,6 +148,7 @@ TITLES: Mapping[str, Callable[[Change], str]] = {
     "lock": lambda c: "Do less while this lock is held",
     "ordered": lambda c: "Do less in this ordered block",
     "atomic": lambda c: "Give each thread a copy to update, and combine the copies at the end",
+    "sharing": lambda c: "Keep the data of each thread on cache lines of its own",
     "order": lambda c: "Do less between waiting for earlier iterations and letting later ones continue",
     "barrier": lambda c: (
         f"Remove {'these barriers' if c.also else 'this barrier'} if no thread needs what others did before"
@@ -241,6 +242,10 @@ CURES: Mapping[str, Callable[[Change], str]] = {
     "atomic": lambda c: (
         "write a `reduction` clause, or add to a local variable and update the shared one once"
     ),
+    "sharing": lambda c: (
+        "let each thread work on a local variable and store the result once, or align the data of each thread "
+        "to 64 bytes"
+    ),
     "order": lambda c: (
         "move everything that does not need earlier iterations before the wait, and let later iterations "
         "continue as soon as they can; or wait for smaller parts of the iteration"
@@ -279,6 +284,7 @@ REASONS: Mapping[str, Callable[[Change], str]] = {
     ),
     "ordered": lambda c: f"{duration(c.share_ns)} in {plural(c.count, 'iteration')}, one at a time",
     "atomic": lambda c: f"{duration(c.share_ns)} on atomic updates, by samples",
+    "sharing": lambda c: f"{duration(c.share_ns)} on cache lines that threads share, by samples",
     "order": lambda c: f"threads waited {duration(c.share_ns)} for earlier iterations",
     "barrier": lambda c: f"{plural(c.count, 'barrier')}",
     "region": lambda c: f"{plural(c.count, 'region')}",

@@ -8,16 +8,19 @@ value depends on its previous one, as a counter's does.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
 from ompass.elf import NotElfError, code_between, imported_functions, read_functions
 from ompass.sampled import ATOMIC, COMPUTE, FIXED, MEMORY_USE, UNKNOWN, WAITING
+from ompass.symbols.operands import MODULE, Operand
 
 _MOST_CODE: Final = 1 << 16  # bytes of the largest function to decode
+_AHEAD: Final = 8  # instructions
 _SHORT_LOOP: Final = 16  # instructions; a loop this short takes less time than one contended update
 _YIELDS: Final = re.compile(
     r"sched_yield|pthread_yield|thrd_yield|u?sleep|(clock_)?nanosleep|thrd_sleep|omp_taskyield|GOMP_taskyield"
@@ -59,6 +62,9 @@ class _Step:
     target: int = 0  # address that it jumps to; 0: none, or unknown
     is_jump: bool = False
     goes_on: bool = True  # False if the next instruction never follows: a return, an unconditional jump
+    operands: tuple[Operand, ...] = ()
+    returns: bool = False
+    callee: int = 0  # address of the function that it calls; 0: none, or unknown
     called: str | None = None  # name of the function that it calls; empty: unknown; None: calls none
     copies: bool = False  # True if it moves a value without changing it
     counts: bool = False  # True if it adds a constant to a register or stack slot
@@ -171,6 +177,31 @@ class Instructions:
         before = _suspects(scope, at)[0] if around or place else at
         return scope[before].address if before != at and scope[before].is_atomic else address
 
+    def operands(self, address: int) -> tuple[Operand, ...]:
+        """Returns the memory operands of the instruction at `address`, and of the one before it.
+
+        A sample often names the instruction after the slow one. After a call, that is the last instruction
+        of the called function before its return. Omits operands of that one if it changes their registers.
+        The next instructions belong to the answer if they write to the same data.
+        """
+        found = self._place_of(address)
+        if found is None:
+            return ()
+        _, steps, place = found
+        before = steps[place - 1] if place else None
+        if before is not None and before.callee:
+            before = self._last_of(before.callee)
+        operands = steps[place].operands
+        if before is not None and before.goes_on and before.called is None:
+            operands += tuple(o for o in before.operands if before.writes.isdisjoint((o.base, o.index)))
+        return operands + tuple(_writes_ahead(steps[place : place + _AHEAD], operands))
+
+    def _last_of(self, function: int) -> _Step | None:
+        """Returns the step before the return of a function; None if the function has several returns."""
+        found = self._place_of(function)
+        returns = [k for k, step in enumerate(found[1]) if step.returns] if found else []
+        return found[1][returns[0] - 1] if found and len(returns) == 1 and returns[0] else None
+
     def _place_of(self, address: int) -> tuple[int, list[_Step], int] | None:
         """Returns the start of the function, its steps, and the place of an address among them."""
         bounds = self._function_at(address) if self._decoder is not None else None
@@ -242,6 +273,7 @@ class Instructions:
         bases: list[frozenset[str]] = []
         stores = loads = False
         of_address: set[str] = set()
+        operands: list[Operand] = []
         is_atomic = name.startswith(("lock", "xchg")) or _ARM_ATOMIC.fullmatch(name) is not None
         is_lea = name.startswith("lea")
         for operand in insn.operands:
@@ -253,6 +285,8 @@ class Instructions:
             is_load = bool(operand.access & capstone.CS_AC_READ)
             if machine == "aarch64" and not operand.access:
                 is_store, is_load = name.startswith("st"), name.startswith("ld")
+            if not operand.mem.segment and not name.startswith(("nop", "prefetch", "prfm")):
+                operands.append(_operand(insn, operand, is_store=is_store or is_atomic))
             if base and base <= {"rsp", "rbp", "sp", "x29"}:
                 slot = f"[{sorted(base)[0]}{operand.mem.disp:+}]"
                 read |= {slot} if is_load else set()
@@ -271,12 +305,13 @@ class Instructions:
         )
         is_call = capstone.CS_GRP_CALL in insn.groups
         is_jump = capstone.CS_GRP_JUMP in insn.groups and not is_call
-        target = 0
+        target = callee = 0
         for operand in insn.operands:
             if operand.type == capstone.CS_OP_IMM and (is_call or is_jump):
                 target = operand.imm
         called: str | None = None
         if is_call:
+            callee = target
             called, target = self._called.get(target, ""), 0
             written |= set(_CHANGED_BY_CALLS[machine])
             read = set()
@@ -304,6 +339,9 @@ class Instructions:
             is_jump=is_jump,
             goes_on=name not in ("jmp", "b", "br", "ud2", "hlt", "brk")
             and capstone.CS_GRP_RET not in insn.groups,
+            operands=tuple(operands),
+            returns=capstone.CS_GRP_RET in insn.groups,
+            callee=callee,
             called=called,
             counts=adds and (n_constants == 1 or name.startswith(("inc", "dec"))),
             multiplies="mul" in name or "div" in name,
@@ -324,6 +362,34 @@ _CHANGED_BY_CALLS: Final[Mapping[str, tuple[str, ...]]] = {
     "aarch64": (*(f"x{n}" for n in range(19)), *(f"v{n}" for n in range(32) if not 8 <= n < 16)),
 }
 """Registers that a call may change; all others count as preserved."""
+
+
+def _writes_ahead(steps: Sequence[_Step], operands: Sequence[Operand]) -> Iterator[Operand]:
+    """Yields operands of the steps after the first one that write near one of these operands.
+
+    Ends at a jump or call. Omits operands whose registers change on the way.
+    """
+    near = {(operand.base, operand.index, operand.scale) for operand in operands}
+    written: set[str] = set()
+    for last, step in pairwise(steps):
+        if last.is_jump or last.called is not None or not last.goes_on:
+            return
+        written |= last.writes
+        yield from (
+            o
+            for o in step.operands
+            if o.stores and (o.base, o.index, o.scale) in near and written.isdisjoint((o.base, o.index))
+        )
+
+
+def _operand(insn: Any, operand: Any, *, is_store: bool) -> Operand:
+    memory = operand.mem
+    base, index = (_place(insn.reg_name(r)) if r else "" for r in (memory.base, memory.index))
+    distance = memory.disp
+    if base == "rip":
+        base, distance = MODULE, distance + insn.address + insn.size
+    scale = getattr(memory, "scale", 1)
+    return Operand(base, index, scale, distance, operand.size, is_store, insn.address)
 
 
 def _place(register: str) -> str:

@@ -19,6 +19,7 @@ from typing import Any, Final, TypeVar
 
 from ompass.model import Module
 from ompass.symbols.location import BlockingCall, Location
+from ompass.symbols.operands import Operand, operand_text, parse_operand
 from ompass.symbols.unwinder import Rules, parse_rules, rules_text
 
 NAMES_FILE: Final = "names.json.gz"
@@ -53,6 +54,7 @@ class Answers:
     rules: dict[Address, Rules | None] = field(default_factory=dict)
     behaviours: dict[Address, str] = field(default_factory=dict)
     updates: dict[Address, int] = field(default_factory=dict)  # addresses of atomic updates
+    operands: dict[Address, tuple[Operand, ...]] = field(default_factory=dict)  # of sampled instructions
     blocking: dict[Address, tuple[BlockingCall, ...]] = field(default_factory=dict)  # by construct
     lines: dict[str, Mapping[int, str]] = field(default_factory=dict)  # source lines, by file and number
 
@@ -149,6 +151,7 @@ class _Writer:
             "rules": self._rows(found.rules, self._rule),
             "behaviours": self._rows(found.behaviours, self._texts.number),
             "updates": self._rows(found.updates, int),
+            "operands": self._rows(found.operands, self._operands),
             "blocking": self._rows(found.blocking, self._blocking),
             "lines": [
                 [self._texts.number(file), first, lines]
@@ -179,6 +182,9 @@ class _Writer:
             steps = [b - a for a, b in zip([0, *addresses], addresses, strict=False)]
             rows.append([module, steps, [form(answers[module, address]) for address in addresses]])
         return rows
+
+    def _operands(self, operands: tuple[Operand, ...]) -> list[int]:
+        return [self._texts.number(operand_text(operand)) for operand in operands]
 
     def _blocking(self, calls: tuple[BlockingCall, ...]) -> list[list[int]]:
         return [[call.address, *map(self._texts.number, (call.name, call.kind))] for call in calls]
@@ -226,6 +232,7 @@ class _Reader:
         self._content = {
             "task_bytes": [],
             "updates": [],
+            "operands": [],
             "blocking": [],
             **content,
         }  # names files of earlier versions lack these tables
@@ -251,6 +258,9 @@ class _Reader:
             rules=dict(self._rows("rules", lambda n, _: None if n == -1 else rules[_place(n)])),
             behaviours=dict(self._rows("behaviours", lambda n, _: self._text(n))),
             updates=dict(self._rows("updates", lambda n, _: _place(n))),
+            operands=dict(
+                self._rows("operands", lambda texts, _: tuple(parse_operand(self._text(n)) for n in texts))
+            ),
             blocking=dict(self._rows("blocking", lambda calls, _: tuple(map(self._blocking, calls)))),
             lines=self._lines(),
         )

@@ -24,6 +24,7 @@ from ompass.symbols.instructions import Instructions
 from ompass.symbols.location import BlockingCall, Location
 from ompass.symbols.lookup import Frame, Lookup, split_dwarf_of
 from ompass.symbols.names import readable_name
+from ompass.symbols.operands import Operand
 from ompass.symbols.unwinder import FrameTable, Rules
 
 _Answer = TypeVar("_Answer")
@@ -80,6 +81,10 @@ class ModuleFile:
     def update_before(self, address: int, machine: str) -> int:
         """Returns the address of an atomic update, as Instructions.update_before()."""
         return self._decoded(machine).update_before(address)
+
+    def operands(self, address: int, machine: str) -> tuple[Operand, ...]:
+        """Returns the memory operands at an instruction, as Instructions.operands()."""
+        return self._decoded(machine).operands(address)
 
     def _decoded(self, machine: str) -> Instructions:
         if self._instructions is None:

@@ -19,6 +19,7 @@ from ompass.symbols.debug_places import DEBUG_ROOTS, installed_debug_files
 from ompass.symbols.kept import NAMES_FILE, Address, Answers, DamagedNamesError, ModuleNames, read_names
 from ompass.symbols.libraries import may_create_tasks
 from ompass.symbols.location import UNKNOWN, BlockingCall, Location
+from ompass.symbols.operands import Operand
 from ompass.symbols.unwinder import Rules
 from ompass.units import plural
 
@@ -184,6 +185,17 @@ class Resolver:
             self.answers.updates,
             (module, address),
             lambda module, address: self._file_of(module).update_before(address, machine),
+            self._is_own,
+        )
+
+    def operands(self, module: int, address: int, machine: str) -> tuple[Operand, ...]:
+        """Returns the memory operands at an instruction, as Instructions.operands()."""
+        if not self._knows(module):
+            return ()
+        return self._answer(
+            self.answers.operands,
+            (module, address),
+            lambda module, address: self._file_of(module).operands(address, machine),
             self._is_own,
         )
 

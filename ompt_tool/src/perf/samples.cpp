@@ -3,10 +3,12 @@
 #include "perf/samples.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <iterator>
 #include <unistd.h>
 #include <utility>
 
@@ -24,31 +26,37 @@ constexpr uint32_t kStackBytes = 1024;
 constexpr unsigned kStackWords = kStackBytes / 8;
 constexpr unsigned kMostCallers = 48;
 
-// Three samples fit in a page. At the default frequency a ring holds four seconds of the first thread, and one second
-// of any other. No event empties the first thread's ring in a long serial part. So that thread has a second ring with
-// one in kRare samples; it holds a minute. kernel.perf_event_mlock_kb limits the pages of users without privileges.
+// Three samples usually fit in a page. At the default frequency a ring holds four seconds of the first thread, and one
+// second of any other. No event empties the first thread's ring in a long serial part. So that thread has a second ring
+// with one in kRare samples; it holds a minute. kernel.perf_event_mlock_kb limits the pages of users without
+// privileges.
 constexpr size_t kFirstPages = 128, kPages = 32, kRarePages = 64, kLeastPages = 4;
 constexpr uint32_t kRare = 32;
-constexpr size_t kLongestRecord = 1600; // bytes
+constexpr size_t kLongestRecord = 1728; // bytes
 
 // A thread halves its number of samples per second when n_kept_ reaches this number.
 constexpr uint32_t kKeptBeforeHalving = 16384;
 
 #if defined(__x86_64__)
 constexpr format::Registers kRegisters = format::Registers::kX86;
-// PERF_REG_X86_BX, BP, SP, IP, R12 to R15
-constexpr uint64_t kRegisterMask = 1 << 1 | 1 << 6 | 1 << 7 | 1 << 8 | 0xf << 20;
-constexpr unsigned kStackPointer = 2, kProgramCounter = 3; // places among these registers
+// PERF_REG_X86_AX, BX, CX, DX, SI, DI, BP, SP, IP, R8 to R15
+constexpr uint64_t kRegisterMask = 0x1ff | 0xff << 16;
+constexpr unsigned kStackPointer = 7, kProgramCounter = 8; // places among these registers
+constexpr unsigned kUnwound[] = {1, 6, 7, 8, 13, 14, 15, 16}; // places of the registers of format::Registers
 #elif defined(__aarch64__)
 constexpr format::Registers kRegisters = format::Registers::kArm;
-constexpr uint64_t kRegisterMask = 0x3fffull << 19; // PERF_REG_ARM64_X19 to LR, SP, PC
-constexpr unsigned kStackPointer = 12, kProgramCounter = 13;
+constexpr uint64_t kRegisterMask = (1ull << 33) - 1; // PERF_REG_ARM64_X0 to LR, SP, PC
+constexpr unsigned kStackPointer = 31, kProgramCounter = 32;
+constexpr unsigned kUnwound[] = {19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
 #else
 constexpr format::Registers kRegisters = format::Registers::kNone;
 constexpr uint64_t kRegisterMask = 0;
 constexpr unsigned kStackPointer = 0, kProgramCounter = 0;
+constexpr unsigned kUnwound[] = {0}; // unused
 #endif
-constexpr unsigned kRegisterCount = format::n_registers(kRegisters);
+constexpr unsigned kRegisterCount = std::popcount(kRegisterMask); // in a record of the ring
+constexpr unsigned kUnwoundCount = format::n_registers(kRegisters), kValueCount = format::n_values(kRegisters);
+static_assert(kUnwoundCount <= std::size(kUnwound) && (!kRegisterCount || kRegisterCount == kValueCount + 1));
 
 perf_event_attr common_event() {
     perf_event_attr event = {};
@@ -248,6 +256,7 @@ void Samples::begin_log(const std::string &directory, uint32_t tid) {
     head_.tid = tid;
     head_.registers = kRegisters;
     head_.stack_bytes = kRegisterCount ? kStackBytes : 0;
+    head_.n_values = kValueCount;
 }
 
 size_t Samples::look(const PerfRing &ring) {
@@ -360,7 +369,8 @@ void Samples::log_sample(const uint64_t *record, size_t n_words, uint64_t time, 
 
     constexpr size_t kHeadWords = sizeof(format::SampleRecord) / 8, kBitWords = kStackWords / 64;
     constexpr size_t kLoadWords = sizeof(format::LoadRecord) / 8;
-    uint64_t *words = log_.reserve(kHeadWords + kLoadWords + kMostCallers + kRegisterCount + kBitWords + kStackWords);
+    uint64_t *words =
+        log_.reserve(kHeadWords + kLoadWords + kMostCallers + kUnwoundCount + kValueCount + kBitWords + kStackWords);
     if (!words) {
         log_.header().n_dropped++;
         return;
@@ -387,7 +397,10 @@ void Samples::log_sample(const uint64_t *record, size_t n_words, uint64_t time, 
         *to++ = code_map::word_of(executed, true, time);
         head.n_chain++;
     }
-    for (unsigned i = 0; i < kRegisterCount; i++) *to++ = word_of(registers[i], i == kProgramCounter);
+    for (unsigned i = 0; i < kUnwoundCount; i++)
+        *to++ = word_of(registers[kUnwound[i]], kUnwound[i] == kProgramCounter);
+    for (unsigned i = 0; i < kRegisterCount; i++)
+        if (i != kProgramCounter) *to++ = registers[i] < format::kFirstNoValue ? registers[i] : format::kNoValue;
     if (kRegisterCount) {
         uint64_t *bits = to;
         to += kBitWords;

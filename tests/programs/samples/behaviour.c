@@ -41,6 +41,17 @@ LOOP void waits_with_limit(void) {
     for (int n = 0; !flag && n < 1000000; n++) PAUSE;
 }
 
+LOOP int waits_and_counts(void) {
+    int n = 0;
+    while (!flag && n < 1000000) n++;
+    return n;
+}
+
+LOOP void waits_with_rare_yield(int mine) {
+    for (unsigned n = 1; __atomic_load_n(&flag, __ATOMIC_ACQUIRE) != mine; n++)
+        if (n % 4096 == 0) sched_yield();
+}
+
 LOOP void waits_with_flush(void) {
     for (;;) {
         int seen;
@@ -73,6 +84,18 @@ LOOP void atomic_sum(long n) {
 LOOP void fixed_counter(int me, long n) {
     volatile long *mine = &counts[me];
     for (long i = 0; i < n; i++) (*mine)++;
+}
+
+LOOP int fixed_root(void) {
+    int root = 0;
+    while (root * root < flag) root++;
+    return root;
+}
+
+LOOP int fixed_sum(int n) {
+    int sum = 0;
+    for (int i = 0; i < n; i++) sum += flag;
+    return sum;
 }
 
 LOOP double memory_sum(long n) {
