@@ -115,6 +115,7 @@ class Facts:
     task_bytes: Mapping[int, int] = field(
         default_factory=dict
     )  # copied for each task of a construct; 0: unknown
+    directives: frozenset[tuple[str, int]] = frozenset()  # files and lines of parallel regions and loops
     late_tasks: LateTasks | None = None  # None: the program has no priorities, or they cost nothing
 
     def place(self, construct: int) -> tuple[int, int]:

@@ -323,6 +323,15 @@ KINDS: Final = (
         _WAIT_LESS,
     ),
     Kind(
+        "private_copies",
+        "memory",
+        "Private copies of variables take time",
+        sample_findings.private_copies,
+        "make the copies once: enter the region once, and reduce after its last loop; or update the few "
+        "elements that change by atomic updates; share data that no thread changes",
+        even_if_busy=True,
+    ),
+    Kind(
         "false_sharing",
         "memory",
         "Threads take each other's cache lines",

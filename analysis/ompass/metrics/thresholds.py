@@ -267,6 +267,12 @@ ATOMIC_SHARE: Final = 0.20
 FALSE_SHARING_SHARE: Final = 0.10
 """Data of several threads in one cache line are reported if threads spend this part of their time on them."""
 
+COPIES_SHARE: Final = 0.15
+"""Private copies of variables are reported if threads spend this part of their time on them."""
+
+COPY_NS: Final = 2000
+"""Entering a region or loop takes less than this time, if it copies nothing."""
+
 MUTEX_SHARE: Final = 0.20
 """The same as ATOMIC_SHARE, for calls that take and release locks of the C library."""
 

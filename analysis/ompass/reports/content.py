@@ -132,6 +132,7 @@ def collect(
         is_python(Path(read_meta(run.path).program).name),
         sleeping,
         task_bytes,
+        _directives(run, locations),
     )
     content = ReportContent(
         run=run,
@@ -154,6 +155,12 @@ def collect(
         source_lines=resolver.answers.lines,
     )
     return with_stored_advice(content)
+
+
+def _directives(run: Run, locations: Mapping[int, Location]) -> frozenset[tuple[str, int]]:
+    """Returns the files and lines of the directives of parallel regions and loops."""
+    places = [locations[d.id] for d in run.definitions if d.kind in ("parallel", "loop")]
+    return frozenset((place.file, place.line) for place in places if place.line)
 
 
 def _blocking_places(

@@ -193,6 +193,30 @@ def false_sharing(facts: Facts) -> Iterator[Evidence]:
     yield from _judged(facts, part, part.lost_ns(facts), thresholds.FALSE_SHARING_SHARE, where, remark)
 
 
+def private_copies(facts: Facts) -> Iterator[Evidence]:
+    """Yields the time in which implicit tasks create, initialise and combine private copies of variables.
+
+    Compilers give this code the line of the directive. Code that enters loops and counts their iterations has
+    this line, too. So the time outside of loops is a limit, and short times are no copies.
+    """
+    regions = facts.breakdown.regions
+    outside_ns = sum(region.implicit_ns for region in regions) - sum(loop.time_ns for loop in facts.loops)
+    n_entered = sum(region.n_parts for region in regions) + sum(loop.n_entered for loop in facts.loops)
+    part = _part(
+        facts,
+        lambda sample: (
+            sample.owner.kind == "implicit"
+            and (line := sample.own_line) is not None
+            and (line.file, line.line) in facts.directives
+        ),
+    )
+    lost_ns = max(0.0, min(part.lost_ns(facts), outside_ns))
+    if lost_ns < thresholds.COPY_NS * n_entered:
+        return
+    where = "on private copies of variables (reduction, firstprivate, lastprivate)"
+    yield from _judged(facts, part, lost_ns, thresholds.COPIES_SHARE, where)
+
+
 def allocator(facts: Facts) -> Iterator[Evidence]:
     """Yields the memory allocator, if it takes much of the work."""
     part = _in_allocator(facts)

@@ -71,17 +71,17 @@ class LocatedSample:
 
     @property
     def own_calls(self) -> tuple[Line, ...]:
-        """The calls in the program's own code with known lines, innermost first."""
-        return tuple(call for call in self.calls if call.line and call.library == OWN)
+        """The calls in the program's own code with known lines, innermost first.
+
+        Omits functions of system headers, such as templates, unless all calls are in such headers.
+        """
+        own = tuple(call for call in self.calls if call.line and call.library == OWN)
+        return tuple(call for call in own if not is_system_header(call.file)) or own
 
     @property
     def own_line(self) -> Line | None:
-        """The innermost line of the program's own code; None if there is none or lines are unknown.
-
-        Prefers lines of the program's own files to functions of system headers, such as templates.
-        """
-        own = self.own_calls
-        return next((call for call in own if not is_system_header(call.file)), own[0] if own else None)
+        """The innermost of own_calls; None if there is none."""
+        return next(iter(self.own_calls), None)
 
     @property
     def shown_line(self) -> Line | None:
@@ -307,7 +307,7 @@ def shared_line(samples: Sequence[LocatedSample], least: float) -> Line | None:
     shared = {line for line, n in counts.items() if n >= least}
     innermost: Counter[Line] = Counter()
     for sample in samples:
-        if (found := next((call for call in sample.calls if call in shared), None)) is not None:
+        if (found := next((call for call in sample.own_calls if call in shared), None)) is not None:
             innermost[found] += sample.weight
     return max(innermost, key=lambda line: innermost[line], default=None)
 
