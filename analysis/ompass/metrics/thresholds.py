@@ -267,6 +267,9 @@ ATOMIC_SHARE: Final = 0.20
 FALSE_SHARING_SHARE: Final = 0.10
 """Data of several threads in one cache line are reported if threads spend this part of their time on them."""
 
+CALLED_SHARE: Final = 0.25
+"""A finding names a called function with this part of the samples."""
+
 COPIES_SHARE: Final = 0.15
 """Private copies of variables are reported if threads spend this part of their time on them."""
 

@@ -119,9 +119,12 @@ def busy_waiting(facts: Facts) -> Iterator[Evidence]:
 
 def system_calls(facts: Facts) -> Iterator[Evidence]:
     """Yields system calls that take much of the work, except calls of waits, mutexes and the allocator."""
-    part = _part(facts, lambda sample: _is_call(sample) and not _has_own_finding(sample))
+    def part_of_calls(sample: LocatedSample) -> bool:
+        return _is_call(sample) and not _has_own_finding(sample)
+
+    part = _part(facts, part_of_calls)
     lost_ns = facts.system_calls_ns * (1.0 - _share_of_calls(facts, _has_own_finding))
-    where = "in system calls, without page faults"
+    where = f"in system calls, without page faults{_of_calls(facts, part_of_calls)}"
     yield from _judged(facts, part, lost_ns, thresholds.SYSTEM_CALLS_SHARE, where, least_samples=0)
 
 
@@ -133,8 +136,18 @@ def mutexes(facts: Facts) -> Iterator[Evidence]:
     calls_ns = facts.system_calls_ns
     user_ns = part.share * max(facts.processor.work_running_ns - calls_ns, 0.0)
     lost_ns = user_ns + calls_ns * _share_of_calls(facts, _takes_mutex)
-    where = "taking and releasing locks of the C library, such as a mutex"
+    where = f"taking and releasing locks of the C library, such as a mutex{_of_calls(facts, _takes_mutex)}"
     yield from _judged(facts, part, lost_ns, thresholds.MUTEX_SHARE, where)
+
+
+def _of_calls(facts: Facts, condition: Callable[[LocatedSample], bool]) -> str:
+    """Returns the library functions with most of these samples, in words; empty if they are unknown."""
+    counts: Counter[str] = Counter()
+    for sample in facts.samples:
+        if sample.owner.kind in WORKING and condition(sample):
+            counts[sample.called] += sample.weight
+    main = [name for name, n in counts.most_common(2) if name and n >= thresholds.CALLED_SHARE * counts.total()]
+    return f" (mostly in {' and '.join(main)})" if main else ""
 
 
 def _takes_mutex(sample: LocatedSample) -> bool:

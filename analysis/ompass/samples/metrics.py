@@ -8,10 +8,11 @@ without work. Counts are numbers of samples; shares are shares of processor time
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import chain, pairwise, takewhile
 from typing import Final, Generic, TypeVar
 
 from ompass.model import share
@@ -41,6 +42,8 @@ class Line:
     library: str = OWN  # group of its library
 
 
+_INTERNAL: Final = re.compile(r"^(__GI_|__libc_|_+)+|_(internal|usercnt|optimized)$|\(.*")
+"""The parts that libraries add to the names of their functions, and C++ arguments."""
 _SYSTEM_HEADERS: Final = ("/usr/include/", "/usr/lib/", "/usr/lib64/")
 
 
@@ -82,6 +85,12 @@ class LocatedSample:
     def own_line(self) -> Line | None:
         """The innermost of own_calls; None if there is none."""
         return next(iter(self.own_calls), None)
+
+    @property
+    def called(self) -> str:
+        """The library function that the program's own code called; empty if it is unknown."""
+        library = tuple(takewhile(lambda call: call.library != OWN, self.calls))
+        return _INTERNAL.sub("", library[-1].function) if library else ""
 
     @property
     def shown_line(self) -> Line | None:
