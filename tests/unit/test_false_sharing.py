@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples of several threads in one cache line are false sharing if the threads use different bytes of it."""
+"""The addresses of data at samples show false sharing, and contention for atomic updates."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from made_findings import findings, the
 from made_runs import MS, made_run, team
 from ompass.model import Run
+from ompass.sampled import ATOMIC
 from ompass.samples.metrics import (
     FalseSharing,
     Line,
@@ -18,6 +19,7 @@ from ompass.samples.metrics import (
     UsedBytes,
     UsedData,
     false_sharing,
+    share_at_common_lines,
 )
 
 LINE = Line("f", "a.c", 7, "a", "a.c:7", "a.c:7 (f)")
@@ -114,3 +116,42 @@ def test_shared_lines_are_reported_from_a_tenth_of_the_time_on(n: int, is_found:
     assert found.cost_ns == 2 * n * 2 * MS
     assert found.line == LINE
     assert "1 cache line (64 bytes) with data of 2 threads" in found.because
+
+
+def test_writes_on_lines_of_several_threads_are_counted() -> None:
+    alone = [use(k % 2, k, 64 * k) for k in range(30)]
+    assert share_at_common_lines(alone) == (30, 0.0)
+    common = [use(k % 2, k, 6400) for k in range(10)]
+    reads = [use(k % 2, k, 6400, stores=False) for k in range(10)]
+    assert share_at_common_lines(alone + common + reads) == (40, 0.25)
+
+
+def updating(n_common: int, n: int) -> tuple[UsedData, ...]:
+    """Makes n atomic updates, of which n_common are on one cache line."""
+    return tuple(
+        replace(use(k % 2, k, 0 if k < n_common else 64 * k), behaviour=ATOMIC, owner=Owner("implicit", 0))
+        for k in range(n)
+    )
+
+
+@pytest.mark.parametrize(
+    ("n_atomic", "used", "title"),
+    [
+        (41, updating(0, 40), "Atomic updates take much of the work"),
+        (39, updating(0, 40), ""),  # no contention, and too little time
+        (21, updating(4, 40), "Threads contend for atomic updates"),
+        (41, updating(3, 40), "Atomic updates take much of the work"),  # less than a tenth on common lines
+        (21, updating(0, 9), "Threads contend for atomic updates"),  # too few addresses
+        (21, (), "Threads contend for atomic updates"),  # a recording without addresses
+    ],
+)
+def test_updates_of_different_cache_lines_are_no_contention(
+    n_atomic: int, used: tuple[UsedData, ...], title: str
+) -> None:
+    owner = Owner("implicit", 0)
+    samples = (
+        LocatedSample(0, owner, (LINE,), "", n_atomic, ATOMIC),
+        LocatedSample(1, owner, (OTHER,), "", 100 - n_atomic),
+    )
+    found = [f for f in findings(working(), samples=samples, used_data=used) if f.kind == "atomic_contention"]
+    assert [finding.title for finding in found] == ([title] if title else [])

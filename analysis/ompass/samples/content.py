@@ -234,7 +234,8 @@ class _Locator:
             operands = self._resolver.operands(*code, thread.machine)
             used = tuple(self._used(code[0], access) for access in accesses(operands, thread.machine, values))
             if used and all(one.line.library == OWN for one in used):
-                yield UsedData(thread.thread, sample.time_ns, sample.weight, owner, used)
+                behaviour = self._resolver.behaviour(*code, thread.machine)
+                yield UsedData(thread.thread, sample.time_ns, sample.weight, owner, used, behaviour)
 
     def _used(self, module: int, access: Access) -> UsedBytes:
         first = access.address | (module + 1 << 48 if access.in_module else 0)

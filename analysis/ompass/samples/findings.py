@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Final
 
@@ -14,7 +14,7 @@ from ompass.metrics import thresholds
 from ompass.metrics.facts import Evidence, Facts, evidence
 from ompass.model import share
 from ompass.sampled import ATOMIC, MEMORY, MUTEX, OWN, RUNTIME, WAITING
-from ompass.samples.metrics import WORKING, Line, LocatedSample
+from ompass.samples.metrics import WORKING, Line, LocatedSample, share_at_common_lines
 from ompass.samples.metrics import false_sharing as shared_falsely
 from ompass.units import count, duration, percent, plural
 
@@ -119,6 +119,7 @@ def busy_waiting(facts: Facts) -> Iterator[Evidence]:
 
 def system_calls(facts: Facts) -> Iterator[Evidence]:
     """Yields system calls that take much of the work, except calls of waits, mutexes and the allocator."""
+
     def part_of_calls(sample: LocatedSample) -> bool:
         return _is_call(sample) and not _has_own_finding(sample)
 
@@ -146,7 +147,8 @@ def _of_calls(facts: Facts, condition: Callable[[LocatedSample], bool]) -> str:
     for sample in facts.samples:
         if sample.owner.kind in WORKING and condition(sample):
             counts[sample.called] += sample.weight
-    main = [name for name, n in counts.most_common(2) if name and n >= thresholds.CALLED_SHARE * counts.total()]
+    least = thresholds.CALLED_SHARE * counts.total()
+    main = [name for name, n in counts.most_common(2) if name and n >= least]
     return f" (mostly in {' and '.join(main)})" if main else ""
 
 
@@ -178,8 +180,15 @@ def atomic_contention(facts: Facts) -> Iterator[Evidence]:
     if facts.n_threads < 2:
         return
     part = _part(facts, lambda sample: sample.behaviour == ATOMIC and sample.library == OWN)
-    remark = "; each of them takes the cache line from other threads that update it"
-    yield from _judged(facts, part, part.lost_ns(facts), thresholds.ATOMIC_SHARE, "on atomic updates", remark)
+    n, common = share_at_common_lines(one for one in facts.used_data if one.behaviour == ATOMIC)
+    where = "on atomic updates"
+    if n < thresholds.LEAST_SAMPLES or common >= thresholds.COMMON_SHARE:
+        remark = "; each of them takes the cache line from other threads that update it"
+        yield from _judged(facts, part, part.lost_ns(facts), thresholds.ATOMIC_SHARE, where, remark)
+        return
+    remark = "; samples of different threads are on different cache lines, so the updates rarely wait"
+    for found in _judged(facts, part, part.lost_ns(facts), thresholds.UNCONTENDED_SHARE, where, remark):
+        yield replace(found, title="Atomic updates take much of the work")
 
 
 def false_sharing(facts: Facts) -> Iterator[Evidence]:

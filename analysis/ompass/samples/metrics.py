@@ -217,6 +217,7 @@ class UsedData:
     weight: int
     owner: Owner
     used: tuple[UsedBytes, ...]
+    behaviour: str = ""  # behaviour of the instruction, as in symbols.instructions
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +267,20 @@ def false_sharing(data: Iterable[UsedData], n_of_thread: Mapping[int, int]) -> F
         line,
         share(of_line, lines.total()),
     )
+
+
+def share_at_common_lines(data: Iterable[UsedData]) -> tuple[int, float]:
+    """Returns the number of samples with a write, and the share of them at cache lines of several threads."""
+    threads: dict[int, set[int]] = defaultdict(set)
+    weights: Counter[int] = Counter()
+    for one in data:
+        written = {used.cache_line for used in one.used if used.stores}
+        if written:
+            line = min(written)
+            threads[line].add(one.thread)
+            weights[line] += one.weight
+    n_common = sum(n for line, n in weights.items() if len(threads[line]) > 1)
+    return weights.total(), share(n_common, weights.total())
 
 
 def _is_false(uses: Sequence[UsedData], n_of_thread: Mapping[int, int]) -> bool:

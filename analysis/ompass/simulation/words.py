@@ -243,8 +243,8 @@ CURES: Mapping[str, Callable[[Change], str]] = {
         "write a `reduction` clause, or add to a local variable and update the shared one once"
     ),
     "sharing": lambda c: (
-        "let each thread work on a local variable and store the result once, or align the data of each thread "
-        "to 64 bytes"
+        "let each thread work on a local variable and store the result once, or align the data of each "
+        "thread to 64 bytes"
     ),
     "order": lambda c: (
         "move everything that does not need earlier iterations before the wait, and let later iterations "

@@ -58,6 +58,7 @@ class _Step:
     stores: bool  # True if it writes to one of these addresses
     is_atomic: bool
     sources: frozenset[str] = frozenset()  # the registers that it writes to memory
+    expected: frozenset[str] = frozenset()  # the register that a compare-and-exchange compares with memory
     loads: bool = False  # True if it reads from one of the addresses
     target: int = 0  # address that it jumps to; 0: none, or unknown
     is_jump: bool = False
@@ -81,6 +82,7 @@ class _Loop:
     steps: Sequence[_Step]
     varying: frozenset[str]
     at: list[Dependences]  # before each step
+    constant: frozenset[str]  # registers with a constant value when the loop begins
 
     def varies(self, k: int, registers: Iterable[str]) -> bool:
         """True if one of the registers varies before step k."""
@@ -118,12 +120,20 @@ class _Loop:
         return len(self.steps) <= _SHORT_LOOP and any(s.is_atomic for s in self.steps)
 
     def _updates(self, k: int) -> bool:
-        """True if step k updates memory with a computed value. An exchange with a fixed value does not."""
+        """True if step k updates memory with a computed value.
+
+        False for an exchange with a fixed value, and for a compare-and-exchange that expects or stores a
+        constant: it takes a lock.
+        """
         step = self.steps[k]
-        if not _EXCHANGES.fullmatch(step.name.removeprefix("lock ")):
+        name = step.name.removeprefix("lock ")
+        if not _EXCHANGES.fullmatch(name):
             return True
-        inputs = [self.at[k].get(r, {r: False}) for r in step.sources]
-        return any(i.get(_LOADED, False) or not self.varying.isdisjoint(i) for i in inputs)
+        stored = [self.at[k].get(r, {r: False}) for r in step.sources - step.expected]
+        if step.expected:
+            expected = [self.at[k].get(r, {r: False}) for r in step.expected]
+            return not any(self.constant.issuperset(origins) for origins in (*expected, *stored))
+        return any(i.get(_LOADED, False) or not self.varying.isdisjoint(i) for i in stored)
 
 
 class Instructions:
@@ -261,7 +271,8 @@ class Instructions:
         if key not in self._loops:
             inside = steps[best[0] : best[1] + 1]
             *at, after = _flow(inside, lambda step: step.copies)
-            self._loops[key] = _Loop(inside, _varying(after), at)
+            varying = _varying(after)
+            self._loops[key] = _Loop(inside, varying, at, _constants(steps[: best[0]]) - varying)
         return best[0], self._loops[key]
 
     def _step(self, insn: Any) -> _Step:
@@ -320,8 +331,12 @@ class Instructions:
         sources = {
             _place(insn.reg_name(o.reg)) for o in insn.operands if o.type == capstone.CS_OP_REG
         } - of_address
+        expected: set[str] = set()
         if "cmpxchg" in name:
             written.add("rax")
+            expected = {"rax"}
+        elif name.startswith("cas"):
+            expected = {_place(insn.reg_name(insn.operands[0].reg))}
         if name.startswith("lock") and not bases:  # a fence: an update of the stack without effect
             read, written = set(), set()
         return _Step(
@@ -334,6 +349,7 @@ class Instructions:
             stores=stores,
             is_atomic=is_atomic and bool(bases),
             sources=frozenset(sources) if stores else frozenset(),
+            expected=frozenset(expected),
             loads=loads,
             target=target if is_jump else 0,
             is_jump=is_jump,
@@ -461,6 +477,16 @@ def _flow(steps: Sequence[_Step], keeps: Callable[[_Step], bool]) -> list[Depend
         for place in step.writes:
             now[place] = dict(value)
     return [*found, now]
+
+
+def _constants(steps: Sequence[_Step]) -> frozenset[str]:
+    """Returns the registers that the last of these steps to write them set to a constant."""
+    found: dict[str, bool] = {}
+    for step in reversed(steps):
+        is_constant = not step.reads and not step.loads and step.called is None
+        for place in step.writes:
+            found.setdefault(place, is_constant)
+    return frozenset(place for place, is_constant in found.items() if is_constant)
 
 
 def _varying(after: Dependences) -> frozenset[str]:

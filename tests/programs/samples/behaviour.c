@@ -72,6 +72,25 @@ LOOP void waits_for_exchange(void) {
     while (__atomic_exchange_n(&locked, 1, __ATOMIC_ACQUIRE)) {}
 }
 
+#ifdef __OPTIMIZE__
+LOOP void waits_for_owner(int me) {
+    int nobody = 0;
+    while (!__atomic_compare_exchange_n(&locked, &nobody, me, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) nobody = 0;
+}
+#endif
+
+LOOP void waits_for_free_lock(void) {
+    int seen;
+    do seen = __atomic_load_n(&locked, __ATOMIC_RELAXED);
+    while (seen != 0 || !__atomic_compare_exchange_n(&locked, &seen, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+}
+
+LOOP void atomic_minimum(long *there, long value) {
+    long old = __atomic_load_n(there, __ATOMIC_RELAXED);
+    while (value < old)
+        if (__atomic_compare_exchange_n(there, &old, value, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) break;
+}
+
 LOOP void waits_for_lock(void) {
     while (__atomic_exchange_n(&locked, 1, __ATOMIC_ACQUIRE))
         while (locked) PAUSE;
