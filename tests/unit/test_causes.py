@@ -224,6 +224,20 @@ def test_a_memory_access_that_is_slow_only_on_several_threads_is_false_sharing(
     assert both({(spot(20), behaviour): (150, 150)}, {}).parts[0].kind == cause
 
 
+@pytest.mark.parametrize(("line", "cause"), [(20, "false_sharing"), (21, "memory_bound")])
+@pytest.mark.parametrize("behaviour", [MEMORY_USE, COMPUTE])
+def test_a_line_with_false_sharing_by_addresses_has_this_cause(behaviour: str, line: int, cause: str) -> None:
+    at_p, at_one = work({(spot(20), behaviour): (300, 300)}), work({(spot(20), behaviour): (400,)})
+    at_p = replace(at_p, shared_lines=frozenset({(spot(line).file, line)}))
+    assert divide(2, [at_p], [at_one], {}).parts[0].kind == cause
+
+
+def test_false_sharing_by_addresses_is_no_repeated_work() -> None:
+    key = spot(20, shared=True), MEMORY_USE
+    at_p = replace(work({key: (400, 400)}), shared_lines=frozenset({(spot(20).file, 20)}))
+    assert divide(2, [at_p], [work({key: (400,)})], {}).parts[0].kind == "false_sharing"
+
+
 @pytest.mark.parametrize(
     ("undivided", "rest_of_growth", "cause"),
     [((900, 450), 0, "replicated_work"), ((700, 450), 0, "memory_bound"), ((900, 450), 300, "memory_bound")],

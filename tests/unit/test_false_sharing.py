@@ -44,7 +44,7 @@ def alternating(
 
 def test_different_bytes_of_one_line_are_shared_falsely() -> None:
     found = false_sharing(alternating(20, (0, 24)), N_OF_THREAD)
-    assert found == FalseSharing(40, 1, 2, 3, LINE, 1.0)
+    assert found == FalseSharing(40, 1, 2, 3, (LINE,), 1.0)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_the_line_of_the_writes_is_named() -> None:
         for one in alternating(20, (0, 24))
     ]
     found = false_sharing(reads_and_writes, N_OF_THREAD)
-    assert found is not None and found.line == LINE
+    assert found is not None and found.lines == (LINE,)
 
 
 def test_lines_of_all_threads_count_together() -> None:

@@ -14,7 +14,7 @@ from ompass.metrics import thresholds
 from ompass.metrics.facts import Evidence, Facts, evidence
 from ompass.model import share
 from ompass.sampled import ATOMIC, MEMORY, MUTEX, OWN, RUNTIME, WAITING
-from ompass.samples.metrics import WORKING, Line, LocatedSample, share_at_common_lines
+from ompass.samples.metrics import WORKING, Line, LocatedSample, samples_of_work, share_at_common_lines
 from ompass.samples.metrics import false_sharing as shared_falsely
 from ompass.units import count, duration, percent, plural
 
@@ -193,10 +193,7 @@ def atomic_contention(facts: Facts) -> Iterator[Evidence]:
 
 def false_sharing(facts: Facts) -> Iterator[Evidence]:
     """Yields cache lines in which threads use different data, and write them."""
-    n_of_thread: Counter[int] = Counter()
-    for sample in facts.samples:
-        if sample.owner.kind in WORKING:
-            n_of_thread[sample.thread] += sample.weight
+    n_of_thread = samples_of_work(facts.samples)
     found = shared_falsely(facts.used_data, n_of_thread)
     if found is None:
         return
@@ -204,7 +201,7 @@ def false_sharing(facts: Facts) -> Iterator[Evidence]:
         found.n,
         share(found.n, n_of_thread.total()),
         found.construct,
-        found.line,
+        found.lines[0],
         found.of_line,
     )
     where = (

@@ -228,8 +228,8 @@ class FalseSharing:
     n_lines: int
     n_threads: int
     construct: int  # the construct with most of the samples
-    line: Line  # the source line with most of the samples
-    of_line: float  # its share of them
+    lines: tuple[Line, ...]  # the source lines, the one with most of the samples first
+    of_line: float  # share of the first source line
 
 
 CACHE_LINE: Final = 64  # bytes
@@ -239,10 +239,19 @@ _LEAST_SWITCHES: Final = 3  # from one thread to another: more than a phase of e
 _MOSTLY_APART: Final = 0.8  # share of a line's samples at bytes that only one thread uses
 
 
+def samples_of_work(samples: Iterable[LocatedSample]) -> Counter[int]:
+    """Returns the number of samples of work of each thread."""
+    counts: Counter[int] = Counter()
+    for sample in samples:
+        if sample.owner.kind in WORKING:
+            counts[sample.thread] += sample.weight
+    return counts
+
+
 def false_sharing(data: Iterable[UsedData], n_of_thread: Mapping[int, int]) -> FalseSharing | None:
     """Returns the false sharing that samples of work show; None if they show none.
 
-    `n_of_thread`: the number of samples of work of each thread.
+    `n_of_thread`: the result of samples_of_work().
     """
     by_line: dict[int, list[UsedData]] = defaultdict(list)
     for one in data:
@@ -258,14 +267,14 @@ def false_sharing(data: Iterable[UsedData], n_of_thread: Mapping[int, int]) -> F
     for one in samples.values():
         constructs[one.owner.construct] += one.weight
         lines[max(one.used, key=lambda used: used.stores).line] += one.weight
-    line, of_line = max(lines.items(), key=lambda item: (item[1], item[0].place))
+    ordered = sorted(lines, key=lambda line: (-lines[line], line.place))
     return FalseSharing(
         lines.total(),
         len(shared),
         len({one.thread for one in samples.values()}),
         max(constructs, key=lambda construct: (constructs[construct], -construct)),
-        line,
-        share(of_line, lines.total()),
+        tuple(ordered),
+        share(lines[ordered[0]], lines.total()),
     )
 
 

@@ -80,6 +80,7 @@ class WorkParts:
     n_faults: int | None = None  # page faults; None: unknown
     frequency_hz: int = 0  # samples per second; 0: none
     undivided_ns: int = 0  # part of the work in implicit tasks, outside of loops
+    shared_lines: frozenset[tuple[str, int]] = frozenset()  # lines with false sharing: file, number
 
     @property
     def user_ns(self) -> float:
@@ -315,6 +316,7 @@ class _Spots:
         self._per = self._ns / self.n if known else 0.0
         self._one_per = self._one_ns / self.one_n if self.one_n else 0.0
         self.all = tuple({**self._at_p, **self._at_one}) if known else ()
+        self._shared_lines = frozenset().union(*(work.shared_lines for work in at_p))
         self._of_lines: dict[Spot, list[int]] = defaultdict(lambda: [0, 0])
         for spot in self.all:
             for k, counts in enumerate((self._at_p, self._at_one)):
@@ -360,6 +362,8 @@ class _Spots:
             return "runtime"
         if behaviour == ATOMIC and spot.library == OWN:
             return "atomic_contention"
+        if (spot.file, spot.line) in self._shared_lines and growth.interval_ns[0] > 0:
+            return "false_sharing"
         repeated = self._all_repeated or self._is_replicated(spot, growth, behaviour)
         if spot.is_shared and repeated and not self._is_beyond_bandwidth(growth):
             return "replicated_work"

@@ -22,7 +22,7 @@ from ompass.readers.meta import read_meta
 from ompass.readers.run import open_run
 from ompass.reports.content import ReportContent, collect
 from ompass.sampled import OWN
-from ompass.samples.metrics import Line, LocatedSample
+from ompass.samples.metrics import Line, LocatedSample, false_sharing, samples_of_work
 from ompass.samples.stacks import Stacks, mean_stacks
 from ompass.scaling.causes import Causes, Runs, Spot, WorkParts, divide
 from ompass.scaling.directory import Done, SweepDirectory
@@ -277,7 +277,16 @@ def _parts(content: ReportContent, whole: Measured, scope: Scope) -> WorkParts:
         n_faults=use.n_minor_faults + use.n_major_faults if use else None,
         frequency_hz=hz,
         undivided_ns=_undivided_ns(content),
+        shared_lines=_shared_lines(content),
     )
+
+
+def _shared_lines(content: ReportContent) -> frozenset[tuple[str, int]]:
+    """Returns the files and lines that use falsely shared cache lines."""
+    if content.samples is None:
+        return frozenset()
+    found = false_sharing(content.samples.used_data, samples_of_work(content.samples.samples))
+    return frozenset((line.file, line.line) for line in found.lines) if found else frozenset()
 
 
 def _undivided_ns(content: ReportContent) -> int:
