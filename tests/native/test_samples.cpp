@@ -146,9 +146,9 @@ TEST(Sources, are_decoded_from_the_bits_of_linux) {
 
 constexpr size_t kRingBytes = 16 << 10, kPageBytes = 4096;
 #if defined(__x86_64__)
-constexpr size_t kRegisters = 8;
+constexpr size_t kRegisters = 17;
 #else
-constexpr size_t kRegisters = 14;
+constexpr size_t kRegisters = 33;
 #endif
 
 // The kernel's control page, followed by records.
@@ -242,6 +242,7 @@ TEST_F(Rings, of_loads_keep_address_cycles_and_source_with_the_place) {
     EXPECT_EQ(first.head.weight, 1u);
     EXPECT_EQ(first.chain.size(), 1u) << "context markers are not addresses";
     EXPECT_EQ(first.stack.size(), 128u) << "words that point into the stack are kept";
+    EXPECT_EQ(first.values, std::vector<uint64_t>(kRegisters - 1, 0x7000));
     EXPECT_LT(first.head.time, thread.samples[1].head.time);
     EXPECT_EQ(thread.samples[1].load.cycles, 4u);
 }
@@ -257,6 +258,7 @@ TEST_F(Rings, without_registers_or_stack_have_loads_at_the_right_offset) {
         EXPECT_EQ(thread.samples[k].load.source, kFromMemory);
         EXPECT_TRUE(thread.samples[k].stack.empty());
     }
+    EXPECT_EQ(thread.samples[1].values, std::vector<uint64_t>(kRegisters - 1, format::kNoValue));
 }
 
 TEST_F(Rings, skip_samples_without_loads_and_loads_of_the_kernel) {
@@ -316,8 +318,12 @@ TEST_F(Rings, of_time_have_no_loads) {
     words.erase(words.begin() + 1); // no address
     words.resize(words.size() - 2); // no cycles and no source
     made.add(words);
+    words[words.size() - 130 - kRegisters] = format::kFirstNoValue; // the first register
+    made.add(words);
     const SampledThread thread = taken(made, format::SampleEvent::kTaskClock);
-    ASSERT_EQ(thread.samples.size(), 1u);
+    ASSERT_EQ(thread.samples.size(), 2u);
+    EXPECT_EQ(thread.samples[1].values.front(), format::kNoValue) << "not an address";
+    EXPECT_EQ(thread.samples[0].values.front(), 0x7000u);
     EXPECT_EQ(thread.samples[0].load.source, 0u);
     EXPECT_EQ(thread.samples[0].stack.size(), 128u);
 }

@@ -345,7 +345,8 @@ void Samples::log_sample(const uint64_t *record, size_t n_words, uint64_t time, 
     uint64_t registers[kRegisterCount + 1] = {};
     const uint64_t *stack = nullptr;
     uint64_t n_stack = 0, stack_pointer = 0, executed = 0;
-    if (kRegisterCount && word_at(record, n_words, next++) != PERF_SAMPLE_REGS_ABI_NONE) {
+    const bool has_registers = kRegisterCount && word_at(record, n_words, next++) != PERF_SAMPLE_REGS_ABI_NONE;
+    if (has_registers) {
         for (unsigned i = 0; i < kRegisterCount; i++) registers[i] = word_at(record, n_words, next++);
         stack_pointer = registers[kStackPointer];
         executed = registers[kProgramCounter];
@@ -399,8 +400,11 @@ void Samples::log_sample(const uint64_t *record, size_t n_words, uint64_t time, 
     }
     for (unsigned i = 0; i < kUnwoundCount; i++)
         *to++ = word_of(registers[kUnwound[i]], kUnwound[i] == kProgramCounter);
-    for (unsigned i = 0; i < kRegisterCount; i++)
-        if (i != kProgramCounter) *to++ = registers[i] < format::kFirstNoValue ? registers[i] : format::kNoValue;
+    for (unsigned i = 0; i < kRegisterCount; i++) {
+        if (i == kProgramCounter) continue;
+        const bool is_value = has_registers && registers[i] < format::kFirstNoValue;
+        *to++ = is_value ? registers[i] : format::kNoValue;
+    }
     if (kRegisterCount) {
         uint64_t *bits = to;
         to += kBitWords;
