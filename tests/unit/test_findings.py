@@ -487,6 +487,27 @@ def test_critical_section_is_distinguished_from_a_lock() -> None:
         assert found.because.endswith(of_all) == (kind == "critical_contention")
 
 
+@pytest.mark.parametrize(
+    ("lock_ms", "n_waits", "n_long", "title"),
+    [
+        (30, 310_000, 3_000, "Threads take locks too often"),
+        (30, 310_000, 3_200, "Threads wait for each other at locks"),  # too many long waits
+        (30, 290_000, 0, "Threads wait for each other at locks"),  # more than 100 ns each
+        (19, 310_000, 3_000, None),  # free locks take too little time
+        (19, 310_000, 3_200, "Threads wait for each other at locks"),
+    ],
+)
+def test_locks_that_are_mostly_free_are_taken_too_often(
+    lock_ms: int, n_waits: int, n_long: int, title: str | None
+) -> None:
+    times = {"work_ns": (100 - lock_ms) * MS, "sync_ns": lock_ms * MS, "lock_ns": lock_ms * MS}
+    kinds = [definition(0, "parallel"), definition(1, "wait", flags=LOCK)]
+    waits = [wait(1, k, sync_ns=30 * MS, n_waits=n_waits, n_long=n_long) for k in (0, 1)]
+    run = made_run(team(0, [times] * 2), [], kinds, waits=waits)
+    found = [finding for finding in findings(run) if finding.kind == "lock_contention"]
+    assert [finding.title for finding in found] == ([title] if title else [])
+
+
 def test_waits_that_are_not_locks_have_findings_of_their_own() -> None:
     rows = team(0, [{"work_ns": 70 * MS, "sync_ns": 30 * MS, "lock_ns": 30 * MS}] * 2)
     for flags, kind in (

@@ -423,6 +423,21 @@ def polling(facts: Facts) -> Iterator[Evidence]:
     )
 
 
+def _are_mostly_free(wait: WaitTotals) -> bool:
+    """True if threads hardly ever wait for each other at these locks, and take them very often."""
+    return (
+        wait.wait_ns < thresholds.FREE_LOCK_NS * wait.n_waits
+        and wait.n_long < thresholds.FREE_LOCK_LONG_SHARE * wait.n_waits
+    )
+
+
+_CRITICAL_TITLE: Final = "Threads wait for each other at a critical section"
+_FREE_TITLE: Final = "Threads take locks too often"
+_FREE_CURE: Final = (
+    "take the lock once for many items, or use an atomic update, a reduction, or a copy for each thread"
+)
+
+
 def contention(facts: Facts) -> Iterator[Evidence]:
     """Yields time in locks, critical and atomic constructs."""
     breakdown = facts.breakdown
@@ -440,14 +455,20 @@ def contention(facts: Facts) -> Iterator[Evidence]:
         what += ", which shares one lock with all unnamed ones" if name == "" else ""
     others = f"; all locks, critical and atomic constructs took {duration(lock_ns)}" * (spent_ns < lock_ns)
     times = f", {count(wait.n_long)} of {count(wait.n_waits)} times behind another thread" if wait else ""
+    is_free = wait is not None and _are_mostly_free(wait)
+    if is_free and breakdown.share(spent_ns) < thresholds.FREE_LOCKS_SHARE:
+        return
+    title, cure = _CRITICAL_TITLE if critical else "", _NAMED_CURE if name else ""
+    if is_free:
+        title, cure = _FREE_TITLE, _FREE_CURE
     yield evidence(
         f"{duration(spent_ns)} of thread-time, {percent(breakdown.share(spent_ns))}, was spent on "
         f"{what}{times}{others}",
         spent_ns,
         wait.construct if wait else region.construct if region else None,
         kind="critical_contention" if critical else "",
-        title="Threads wait for each other at a critical section" if critical else "",
-        cure=_NAMED_CURE if name else "",
+        title=title,
+        cure=cure,
         lock_ns=spent_ns,
         lock_share=breakdown.share(spent_ns),
     )

@@ -284,6 +284,15 @@ Measured: 0% for updates of large arrays, 90 to 100% for few counters."""
 UNCONTENDED_SHARE: Final = 0.40
 """Atomic updates of different cache lines are reported if they take this part of the time."""
 
+FREE_LOCK_NS: Final = 100
+"""Taking a lock that no other thread holds takes less time, even if it is recorded."""
+
+FREE_LOCK_LONG_SHARE: Final = 0.01
+"""Largest share of long waits at locks that are mostly free."""
+
+FREE_LOCKS_SHARE: Final = 0.20
+"""Locks that are mostly free are reported if taking them takes this part of the time."""
+
 MUTEX_SHARE: Final = 0.20
 """The same as ATOMIC_SHARE, for calls that take and release locks of the C library."""
 
