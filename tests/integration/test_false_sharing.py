@@ -11,6 +11,9 @@ import pytest
 from command import ompass
 from marked_programs import lines_of
 from ompass.readers.run import NO_VALUE, open_run, read_samples
+from ompass.reports.content import collect
+from ompass.samples import content
+from ompass.samples.metrics import false_sharing, samples_of_work
 from ompass.symbols.operands import GENERAL, accesses
 from ompass.symbols.resolver import Resolver
 from ompass.symbols.unwinder import code_of
@@ -79,3 +82,21 @@ def test_data_of_two_threads_on_one_cache_line_are_a_finding(
     if found:
         assert found[0]["line"] == lines_of(SOURCE)["count"]
         assert found[0]["cost_ns"] > 100e6
+
+
+def test_many_samples_are_thinned_out_before_their_data_are_kept(
+    compile_program: CompileProgram,
+    run_recorded: RunRecorded,
+    default_toolchain: Toolchain,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = open_run(recorded(8, compile_program, run_recorded, default_toolchain))
+    whole = collect(run).samples
+    monkeypatch.setattr(content, "_MOST_USED_DATA", 60)
+    monkeypatch.setattr(content, "_LEAST_USED_DATA", 20)
+    few = collect(run).samples
+    assert whole is not None and few is not None
+    assert 20 <= len(few.used_data) <= 60 < len(whole.used_data)
+    assert false_sharing(few.used_data, samples_of_work(few.samples)) is not None
+    n_whole, n_few = (sum(one.weight for one in samples.used_data) for samples in (whole, few))
+    assert n_few == pytest.approx(n_whole, rel=0.3)

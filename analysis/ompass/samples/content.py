@@ -137,7 +137,8 @@ def collect_samples(
     locator = _Locator(groups, resolver)
     of_loads = tuple(load for thread in found.threads if thread.period for load in locator.loads(thread))
     is_shared = len(found.threads) > 1
-    used = tuple(one for thread in found.threads if is_shared for one in locator.used_data(thread))
+    most = max(_LEAST_USED_DATA, _MOST_USED_DATA // max(1, len(found.threads)))
+    used = tuple(one for thread in found.threads if is_shared for one in locator.used_data(thread, most))
     return SampleContent(
         run,
         with_callers([sample for thread in found.threads for sample in locator.located(thread)]),
@@ -155,6 +156,11 @@ def collect_samples(
         found.loads_error,
     )
 
+
+_MOST_USED_DATA = 50_000
+"""Samples whose data are kept in memory, over all threads."""
+_LEAST_USED_DATA = 200
+"""The same for one thread."""
 
 _NEARLY_ALL = 0.8
 """Cut-off calls get the usual caller if this share of the complete calls belongs to one group (`library`)."""
@@ -223,9 +229,13 @@ class _Locator:
         for (owner, cycles, source, was_modified), weight in counts.items():
             yield SampledLoad(thread.thread, owner, cycles, source, was_modified, weight, thread.period)
 
-    def used_data(self, thread: SampledThread) -> Iterator[UsedData]:
-        """Yields the data that the program's own code accesses at the samples of work of one thread."""
-        for sample in thread.samples:
+    def used_data(self, thread: SampledThread, most: int) -> Iterator[UsedData]:
+        """Yields the data that the program's own code accesses at the samples of work of one thread.
+
+        If there are more than `most` samples, takes every second one, or every third, and so on.
+        """
+        step = -(-len(thread.samples) // most)
+        for sample in thread.samples[:: max(step, 1)]:
             code = code_of(sample.chain[0]) if sample.chain and sample.values else None
             owner = self._owner(sample)
             if code is None or owner.kind not in WORKING:
@@ -235,7 +245,7 @@ class _Locator:
             used = tuple(self._used(code[0], access) for access in accesses(operands, thread.machine, values))
             if used and all(one.line.library == OWN for one in used):
                 behaviour = self._resolver.behaviour(*code, thread.machine)
-                yield UsedData(thread.thread, sample.time_ns, sample.weight, owner, used, behaviour)
+                yield UsedData(thread.thread, sample.time_ns, sample.weight * step, owner, used, behaviour)
 
     def _used(self, module: int, access: Access) -> UsedBytes:
         first = access.address | (module + 1 << 48 if access.in_module else 0)

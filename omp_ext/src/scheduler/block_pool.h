@@ -75,7 +75,7 @@ public:
 private:
     struct Free {
         Free *next;
-        // Of blocks that were given back.
+        // Set by give_back().
         uint32_t n_lines;
         bool is_lent;
     };
