@@ -501,7 +501,7 @@ class Sample(Row):
     The position of a thread at one moment.
     A word stands for an address: (1 + module) << 48 | ELF virtual address in code, STACK_WORD << 48 | bytes above the stack pointer in the stack, and 0 elsewhere.
     """
-    def __init__(self, *, time_ns: int = 0, state: str = '', region: int = 0, construct: int = 0, kernel: int = 0, is_shared: bool = False, weight: int = 0, address: int = 0, cycles: int = 0, source: str = '', was_modified: bool = False, chain: tuple[int, ...] = (), registers: tuple[int, ...] = (), values: tuple[int, ...] = (), stack: dict[int, int]) -> None: ...
+    def __init__(self, *, time_ns: int = 0, state: str = '', region: int = 0, construct: int = 0, kernel: int = 0, is_shared: bool = False, weight: int = 0, address: int = 0, cycles: int = 0, source: str = '', was_modified: bool = False, chain: tuple[int, ...] = (), registers: tuple[int, ...] = (), values: bytes, stack: dict[int, int]) -> None: ...
     time_ns: Final[int]  # time since the start of the run
     state: Final[str]  # work, create, schedule, sync, idle, mpi, offload, or outside (of the accounted time)
     region: Final[int]  # construct of the region; -1: outside of regions
@@ -515,7 +515,7 @@ class Sample(Row):
     was_modified: Final[bool]  # true if the cache of another core had modified the line
     chain: Final[tuple[int, ...]]  # call chain by frame pointers, as words, the innermost first
     registers: Final[tuple[int, ...]]  # words, in the order of the machine's registers
-    values: Final[tuple[int, ...]]  # values of the general registers, in the order of samples.h; empty in older runs
+    values: Final[bytes]  # values of the general registers, 8 bytes each, in the order of samples.h; empty in older runs
     stack: Final[dict[int, int]]  # words of the stack by distance from the stack pointer in bytes
 
 class SampledThread(Row):

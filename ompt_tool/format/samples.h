@@ -64,7 +64,11 @@ constexpr bool has_loads(SampleEvent event) { return event == SampleEvent::kLoad
 inline constexpr uint64_t kStackWord = uint64_t{0xffff} << 48;
 inline constexpr uint32_t kMostModules = 0xfffe;
 inline constexpr uint64_t kNoValue = ~uint64_t{0};
-inline constexpr uint64_t kFirstNoValue = uint64_t{1} << 47; // data have no higher addresses
+// True for an address of a program, and for a negative number, which may be an index.
+constexpr bool may_lead_to_data(uint64_t value, Registers registers) {
+    const unsigned n_bits = registers == Registers::kArm ? 48 : 47; // of the addresses of programs
+    return (value >> n_bits == 0 || ~value >> n_bits == 0) && value != kNoValue;
+}
 
 enum SampleFlags : uint8_t {
     kSharedWork = 1 // taken in work that untimed tasks share; `construct`: of the task current at the end of that work
@@ -76,7 +80,7 @@ inline constexpr uint8_t kOutsideStates = 255; // the thread was outside the acc
 //   the LoadRecord of a load;
 //   the call chain by frame pointers: the position of the thread, then return addresses;
 //   the registers;
-//   the values of the general registers, or kNoValue for values that are not the address of a datum;
+//   the values of the general registers; kNoValue for a value that cannot be part of the address of a datum;
 //   a bit for each word of the stack, 1 if the word is kept, and the kept words.
 struct SampleRecord {
     uint16_t n_words; // length of the record; written last, with the rest of this word. 0: end of the extent

@@ -10,7 +10,7 @@ import pytest
 
 from command import ompass
 from marked_programs import lines_of
-from ompass.readers.run import NO_VALUE, open_run, read_samples
+from ompass.readers.run import open_run, read_samples
 from ompass.reports.content import collect
 from ompass.samples import content
 from ompass.samples.metrics import false_sharing, samples_of_work
@@ -47,15 +47,16 @@ def test_samples_have_the_addresses_of_each_threads_data(
     n_with_data = n = 0
     for thread in read_samples(run).threads:
         for sample in thread.samples:
-            assert len(sample.values) == len(GENERAL[thread.machine])
+            assert len(sample.values) == 8 * len(GENERAL[thread.machine])
             code = code_of(sample.chain[0]) if sample.chain else None
             if sample.state != "work" or code is None:
                 continue
             n += 1
-            values = [None if value == NO_VALUE else value for value in sample.values]
             found = {
                 access.address
-                for access in accesses(resolver.operands(*code, thread.machine), thread.machine, values)
+                for access in accesses(
+                    resolver.operands(*code, thread.machine), thread.machine, sample.values
+                )
                 if access.stores and access.n_bytes == 4
             }
             n_with_data += bool(found)

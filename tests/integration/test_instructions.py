@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import platform
+import subprocess
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import capstone
 import pytest
@@ -13,6 +16,7 @@ from ompass.elf import code_between, imported_functions, read_functions
 from ompass.sampled import ATOMIC, COMPUTE, FIXED, MEMORY_USE, WAITING
 from ompass.symbols.instructions import Instructions
 from ompass.symbols.libraries import always_waits
+from ompass.symbols.operands import Operand
 from ompass.symbols.unwinder import FrameTable
 from toolchains import CompileProgram, toolchain_named
 
@@ -95,3 +99,88 @@ def test_code_of_a_file_without_functions_is_unknown(tmp_path: Path) -> None:
 def test_library_functions_that_wait_are_known() -> None:
     assert always_waits("sched_yield")
     assert not always_waits("pthread_mutex_lock")
+
+
+def test_operands_of_aarch64_have_addresses_and_sizes(tmp_path: Path) -> None:
+    """Decodes ldr, an atomic ldadd, a store with an index, loads that change or extend it, stp and strb."""
+    codes = (0xF9400420, 0xB8210062, 0x3CA27820, 0xB8404420, 0xB862D820, 0xA9BF7BFD, 0x39000440)
+    text = b"".join(code.to_bytes(4, "little") for code in codes)
+    instructions = Instructions("aarch64", tmp_path / "text", lambda _: None)
+    steps = [instructions._step(insn) for insn in capstone_steps(text)]
+    assert [step.operands for step in steps] == [
+        (Operand("x1", "", 1, 8, 8, False, 0),),
+        (Operand("x3", "", 1, 0, 4, True, 4),),
+        (Operand("x1", "x2", 16, 0, 16, True, 8),),
+        (Operand("x1", "", 1, 0, 4, False, 12),),
+        (),
+        (Operand("sp", "", 1, -16, 16, True, 20),),
+        (Operand("x2", "", 1, 1, 1, True, 24),),
+    ]
+
+
+def capstone_steps(text: bytes) -> list[Any]:
+    decoder = capstone.Cs(capstone.CS_ARCH_ARM64, capstone.CS_MODE_LITTLE_ENDIAN)
+    decoder.detail = True
+    return list(decoder.disasm(text, 0))
+
+
+OPERANDS = """
+    .globl loop, apart, after, callee
+    .type loop, @function
+loop:
+    mov %eax, (%rdi)
+1:  mov (%rsi,%rdx,8), %rcx
+    dec %rdx
+    add %ecx, 8(%r8)
+    jne 1b
+    ret
+    .size loop, . - loop
+    .type apart, @function
+apart:
+    mov 0x100(%rdi), %eax
+    mov %eax, 0x120(%rdi)
+    mov %eax, 0x140(%rdi)
+    ret
+    .size apart, . - apart
+    .type callee, @function
+callee:
+    add %eax, 4(%rdi)
+    ret
+    .size callee, . - callee
+    .type after, @function
+after:
+    call callee
+    nop
+    ret
+    .size after, . - after
+    .globl main
+main:
+    xor %eax, %eax
+    ret
+    .section .note.GNU-stack,"",@progbits
+"""
+
+
+def test_operands_belong_to_the_instruction_that_ran_before(tmp_path: Path) -> None:
+    if platform.machine() != MACHINE:
+        pytest.skip("the assembly is of x86-64")
+    (tmp_path / "a.s").write_text(OPERANDS)
+    program = tmp_path / "a"
+    subprocess.run(["clang-19", "-no-pie", tmp_path / "a.s", "-o", program], check=True)
+    functions = read_functions(program).functions
+    starts = {name: start for start, _, name in functions}
+
+    def function_at(address: int) -> tuple[int, int] | None:
+        return next(((start, start + n) for start, n, _ in functions if start <= address < start + n), None)
+
+    instructions = Instructions(MACHINE, program, function_at)
+
+    def places(name: str, offset: int) -> list[tuple[str, int, bool]]:
+        found = instructions.operands(starts[name] + offset)
+        return [(operand.base, operand.distance, operand.stores) for operand in found]
+
+    assert places("loop", 2) == [("rsi", 0, False), ("r8", 8, True)], (
+        "the end of the body ran before its start"
+    )
+    assert places("apart", 0) == [("rdi", 0x100, False), ("rdi", 0x120, True)], "0x140 is another cache line"
+    assert places("after", 5) == [("rdi", 4, True)], "the callee wrote last"

@@ -318,11 +318,17 @@ TEST_F(Rings, of_time_have_no_loads) {
     words.erase(words.begin() + 1); // no address
     words.resize(words.size() - 2); // no cycles and no source
     made.add(words);
-    words[words.size() - 130 - kRegisters] = format::kFirstNoValue; // the first register
-    made.add(words);
+    uint64_t &first_register = words[words.size() - 130 - kRegisters];
+    for (const uint64_t value : {uint64_t{1} << 48, ~uint64_t{0}, ~uint64_t{0} - 7, (uint64_t{1} << 47) - 1}) {
+        first_register = value;
+        made.add(words);
+    }
     const SampledThread thread = taken(made, format::SampleEvent::kTaskClock);
-    ASSERT_EQ(thread.samples.size(), 2u);
+    ASSERT_EQ(thread.samples.size(), 5u);
     EXPECT_EQ(thread.samples[1].values.front(), format::kNoValue) << "not an address";
+    EXPECT_EQ(thread.samples[2].values.front(), format::kNoValue);
+    EXPECT_EQ(thread.samples[3].values.front(), ~uint64_t{0} - 7) << "a negative index";
+    EXPECT_EQ(thread.samples[4].values.front(), (uint64_t{1} << 47) - 1);
     EXPECT_EQ(thread.samples[0].values.front(), 0x7000u);
     EXPECT_EQ(thread.samples[0].load.source, 0u);
     EXPECT_EQ(thread.samples[0].stack.size(), 128u);

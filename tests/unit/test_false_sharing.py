@@ -126,6 +126,14 @@ def test_writes_on_lines_of_several_threads_are_counted() -> None:
     assert share_at_common_lines(alone + common + reads) == (40, 0.25)
 
 
+def test_a_write_to_private_data_beside_an_update_does_not_hide_it() -> None:
+    spilled = [
+        replace(one, used=(*use(one.thread, 0, -6400 - 640 * one.thread).used, *one.used))
+        for one in (use(k % 2, k, 0) for k in range(20))
+    ]
+    assert share_at_common_lines(spilled) == (20, 1.0)
+
+
 def updating(n_common: int, n: int) -> tuple[UsedData, ...]:
     """Makes n atomic updates, of which n_common are on one cache line."""
     return tuple(

@@ -508,6 +508,20 @@ def test_locks_that_are_mostly_free_are_taken_too_often(
     assert [finding.title for finding in found] == ([title] if title else [])
 
 
+def test_a_free_lock_does_not_hide_a_contended_one() -> None:
+    times = {"work_ns": 70 * MS, "sync_ns": 30 * MS, "lock_ns": 30 * MS}
+    kinds = [
+        definition(0, "parallel"),
+        definition(1, "wait", flags=LOCK),
+        definition(2, "wait", flags=CRITICAL),
+    ]
+    free = [wait(1, k, sync_ns=16 * MS, n_waits=310_000, n_long=0) for k in (0, 1)]
+    contended = [wait(2, k, sync_ns=14 * MS, n_waits=100, n_long=90) for k in (0, 1)]
+    run = made_run(team(0, [times] * 2), [], kinds, waits=[*free, *contended])
+    found = the(run, "critical_contention")
+    assert (found.construct, found.cost_ns) == (2, 28 * MS)
+
+
 def test_waits_that_are_not_locks_have_findings_of_their_own() -> None:
     rows = team(0, [{"work_ns": 70 * MS, "sync_ns": 30 * MS, "lock_ns": 30 * MS}] * 2)
     for flags, kind in (

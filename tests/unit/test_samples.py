@@ -18,9 +18,10 @@ import pytest
 
 from made_runs import made_run, made_samples, thread
 from made_traces import Schedule, Spawn, Wait, Work, write_trace
+from ompass import _core
 from ompass.errors import DamagedRunError
 from ompass.model import STATES
-from ompass.readers.run import NO_VALUE, STACK_WORD, Sample, find_problems, open_run, read_samples
+from ompass.readers.run import STACK_WORD, Sample, find_problems, open_run, read_samples
 from ompass.reports.model import Table, plain
 from ompass.sampled import IO, MEMORY, MPI, MUTEX, OWN, RUNTIME, TOOL
 from ompass.samples.content import SampleContent, with_callers
@@ -37,6 +38,7 @@ from ompass.samples.metrics import (
 )
 from ompass.samples.report import sample_fields, sample_parts
 from ompass.symbols.libraries import group_of, group_of_calls, may_create_tasks
+from ompass.symbols.operands import NO_VALUE
 from ompass.symbols.unwinder import FrameTable, Unwinder
 
 OUTSIDE_STATES = 255
@@ -119,31 +121,32 @@ def test_records_are_read_as_they_were_written(run_dir: Path) -> None:
         Sample(
             time_ns=500, state="work", region=1, construct=2, kernel=3, is_shared=False, weight=4,
             address=0, cycles=0, source="unknown", was_modified=False,
-            chain=(code(0, 0x1000),), registers=tuple(REGISTERS),
+            chain=(code(0, 0x1000),), registers=tuple(REGISTERS), values=b"",
             stack={8: code(0, 0x2000), 1016: on_stack(24)},
         ),
         Sample(
             time_ns=700, state="idle", region=-1, construct=-1, kernel=-1, is_shared=True, weight=1,
             address=0, cycles=0, source="unknown", was_modified=False,
-            chain=(code(1, 0x30),), registers=tuple(REGISTERS), stack={},
+            chain=(code(1, 0x30),), registers=tuple(REGISTERS), values=b"", stack={},
         ),
     )  # fmt: skip
 
 
 def test_values_of_registers_are_read(run_dir: Path) -> None:
+    assert NO_VALUE == _core.NO_VALUE
     values = (*range(0x1000, 0x1000 + 15), NO_VALUE)
     records = record([code(0, 0x1000)], REGISTERS, {8: code(0, 0x2000)}, values=values)
     (run_dir / "thread-00000.samples").write_bytes(sample_file(records, n_values=16))
     (thread,) = read_samples(run_dir).threads
     (sample,) = thread.samples
-    assert (sample.values, sample.stack) == (values, {8: code(0, 0x2000)})
+    assert (sample.values, sample.stack) == (struct.pack("<16Q", *values), {8: code(0, 0x2000)})
 
 
 def test_samples_before_version_4_have_no_values(run_dir: Path) -> None:
     records = record([code(0, 0x1000)], REGISTERS, {})
     (run_dir / "thread-00000.samples").write_bytes(sample_file(records, version=3, n_values=16))
     (thread,) = read_samples(run_dir).threads
-    assert thread.samples[0].values == ()
+    assert thread.samples[0].values == b""
 
 
 def test_samples_outside_of_states_had_the_number_of_mpi_before_version_3(run_dir: Path) -> None:

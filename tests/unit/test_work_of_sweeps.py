@@ -43,7 +43,14 @@ def sample(kind: str, weight: int = 1, thread: int = 0) -> LocatedSample:
 
 def parts_of(scope: Scope = Scope.REGIONS, **of_samples: Any) -> Any:
     """Returns the parts of 100 ms of work, 10 of them preempted and 20 blocked, sampled at 1 kHz."""
-    usual = {"loads": False, "frequency_hz": 1000, "n_lost": 0, "n_dropped": 0, "unsampled": ()}
+    usual = {
+        "loads": False,
+        "frequency_hz": 1000,
+        "n_lost": 0,
+        "n_dropped": 0,
+        "unsampled": (),
+        "used_data": (),
+    }
     usual["samples"] = [sample("task", 30), sample("task", 20, 1), sample("serial", 5), sample("wait", 9)]
     work = CpuTimes.of(100 * MS, 10 * MS, 20 * MS)
     made: Any = SimpleNamespace(

@@ -41,8 +41,10 @@ int64_t number_of(uint32_t construct) { return construct ? static_cast<int64_t>(
       format::was_modified(from.load.source))                                                                          \
     X(Words, chain, "call chain by frame pointers, as words, the innermost first", words(from.chain))                  \
     X(Words, registers, "words, in the order of the machine's registers", words(from.registers))                       \
-    X(Words, values, "values of the general registers, in the order of samples.h; empty in older runs",                \
-      words(from.values))                                                                                              \
+    X(nb::bytes, values,                                                                                               \
+      "values of the general registers, 8 bytes each, in the order of samples.h; empty in older "                      \
+      "runs",                                                                                                          \
+      nb::bytes(from.values.data(), from.values.size() * sizeof(uint64_t)))                                            \
     X(Stack, stack, "words of the stack by distance from the stack pointer in bytes", stack(from.stack))
 
 #define OMPASS_PYTHON_SAMPLED_THREAD(X)                                                                                \

@@ -444,7 +444,12 @@ def contention(facts: Facts) -> Iterator[Evidence]:
     lock_ns = breakdown.lock_ns - _sum_ns(facts, _ORDER | _POLLING)
     if not _is_costly(facts, lock_ns):
         return
-    wait = _costliest(facts, frozenset(LOCKS.values()) - _ORDER - _POLLING)
+    kinds = frozenset(LOCKS.values()) - _ORDER - _POLLING
+    waits = [wait for wait in facts.waits if wait.kind in kinds]
+    contended = [wait for wait in waits if not _are_mostly_free(wait)]
+    if _is_costly(facts, sum(wait.wait_ns for wait in contended)):
+        waits = contended
+    wait = max(waits, key=lambda w: (w.wait_ns, -w.construct), default=None)
     region = max(breakdown.regions, key=lambda r: (r.lock_ns, -r.construct), default=None)
     critical = wait is not None and wait.kind == "critical"
     name = facts.critical_names.get(wait.construct) if wait and critical else None

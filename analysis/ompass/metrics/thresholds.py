@@ -285,7 +285,7 @@ UNCONTENDED_SHARE: Final = 0.40
 """Atomic updates of different cache lines are reported if they take this part of the time."""
 
 FREE_LOCK_NS: Final = 100
-"""Taking a lock that no other thread holds takes less time, even if it is recorded."""
+"""Taking a free lock takes less time than this, even while it is recorded."""
 
 FREE_LOCK_LONG_SHARE: Final = 0.01
 """Largest share of long waits at locks that are mostly free."""

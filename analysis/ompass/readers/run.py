@@ -15,7 +15,6 @@ from typing import Final
 
 from ompass import _core
 from ompass._core import (
-    NO_VALUE,
     STACK_WORD,
     EventTable,
     GroupLimits,
@@ -30,7 +29,7 @@ from ompass.packed import CACHES, RUN_FILES, TRACE, is_packed_run, unpacked
 from ompass.readers.meta import Meta, meta_problems, read_meta
 from ompass.units import plural
 
-__all__ = ["NO_VALUE", "STACK_WORD", "EventTable", "Sample", "SampledThread", "Samples"]
+__all__ = ["STACK_WORD", "EventTable", "Sample", "SampledThread", "Samples"]
 
 CORE_FILE: Final = str(_core.__file__)
 SWEEP_FILE: Final = "sweep.json"

@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 
 from ompass.latency.metrics import SampledLoad
 from ompass.model import Definition, Run, ThreadRow, share
-from ompass.readers.run import NO_VALUE, Sample, SampledThread, read_samples
+from ompass.readers.run import Sample, SampledThread, read_samples
 from ompass.sampled import ATOMIC, OWN, RUNTIME, TOOL, WAITING
 from ompass.samples.metrics import (
     WORKING,
@@ -136,9 +136,9 @@ def collect_samples(
     found = read_samples(run.path)
     locator = _Locator(groups, resolver)
     of_loads = tuple(load for thread in found.threads if thread.period for load in locator.loads(thread))
-    is_shared = len(found.threads) > 1
+    of_time = [thread for thread in found.threads if not thread.period and len(found.threads) > 1]
     most = max(_LEAST_USED_DATA, _MOST_USED_DATA // max(1, len(found.threads)))
-    used = tuple(one for thread in found.threads if is_shared for one in locator.used_data(thread, most))
+    used = tuple(one for thread in of_time for one in locator.used_data(thread, most))
     return SampleContent(
         run,
         with_callers([sample for thread in found.threads for sample in locator.located(thread)]),
@@ -205,6 +205,7 @@ class _Locator:
     def __init__(self, groups: Mapping[int, int], resolver: Resolver) -> None:
         self._groups = groups
         self._resolver = resolver
+        self._lines: dict[tuple[int, int], Line] = {}
 
     def located(self, thread: SampledThread) -> Iterator[LocatedSample]:
         """Yields the samples of one thread; samples with the same calls and owner are merged."""
@@ -240,17 +241,23 @@ class _Locator:
             owner = self._owner(sample)
             if code is None or owner.kind not in WORKING:
                 continue
-            values = [None if value == NO_VALUE else value for value in sample.values]
+            if self._line_at(*code).library != OWN:
+                continue
             operands = self._resolver.operands(*code, thread.machine)
-            used = tuple(self._used(code[0], access) for access in accesses(operands, thread.machine, values))
+            used = tuple(self._used(code[0], a) for a in accesses(operands, thread.machine, sample.values))
             if used and all(one.line.library == OWN for one in used):
                 behaviour = self._resolver.behaviour(*code, thread.machine)
                 yield UsedData(thread.thread, sample.time_ns, sample.weight * step, owner, used, behaviour)
 
     def _used(self, module: int, access: Access) -> UsedBytes:
         first = access.address | (module + 1 << 48 if access.in_module else 0)
-        line = _line(_without_headers(self._resolver.locate_code(module, access.code))[0])
-        return UsedBytes(first, first + access.n_bytes, access.stores, line)
+        return UsedBytes(first, first + access.n_bytes, access.stores, self._line_at(module, access.code))
+
+    def _line_at(self, module: int, address: int) -> Line:
+        key = module, address
+        if key not in self._lines:
+            self._lines[key] = _line(_without_headers(self._resolver.locate_code(module, address))[0])
+        return self._lines[key]
 
     def _owner(self, sample: Sample) -> Owner:
         task = self._groups.get(sample.construct, sample.construct)

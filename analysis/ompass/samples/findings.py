@@ -182,13 +182,18 @@ def atomic_contention(facts: Facts) -> Iterator[Evidence]:
     part = _part(facts, lambda sample: sample.behaviour == ATOMIC and sample.library == OWN)
     n, common = share_at_common_lines(one for one in facts.used_data if one.behaviour == ATOMIC)
     where = "on atomic updates"
-    if n < thresholds.LEAST_SAMPLES or common >= thresholds.COMMON_SHARE:
+    if n < max(thresholds.LEAST_SAMPLES, part.n / 2) or common >= thresholds.COMMON_SHARE:
         remark = "; each of them takes the cache line from other threads that update it"
         yield from _judged(facts, part, part.lost_ns(facts), thresholds.ATOMIC_SHARE, where, remark)
         return
     remark = "; samples of different threads are on different cache lines, so the updates rarely wait"
     for found in _judged(facts, part, part.lost_ns(facts), thresholds.UNCONTENDED_SHARE, where, remark):
-        yield replace(found, title="Atomic updates take much of the work")
+        yield replace(
+            found,
+            title="Atomic updates take much of the work",
+            cure="let each thread update a part of the data of its own, so that most updates need no atomic",
+            numbers=(*found.numbers, ("common_share", common)),
+        )
 
 
 def false_sharing(facts: Facts) -> Iterator[Evidence]:
@@ -218,6 +223,8 @@ def private_copies(facts: Facts) -> Iterator[Evidence]:
     Compilers give this code the line of the directive. Code that enters loops and counts their iterations has
     this line, too. So the time outside of loops is a limit, and short times are no copies.
     """
+    if not facts.loops:  # gcc's static loops are unknown
+        return
     regions = facts.breakdown.regions
     outside_ns = sum(region.implicit_ns for region in regions) - sum(loop.time_ns for loop in facts.loops)
     n_entered = sum(region.n_parts for region in regions) + sum(loop.n_entered for loop in facts.loops)

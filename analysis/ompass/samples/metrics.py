@@ -201,7 +201,7 @@ class UsedBytes:
     first: int  # address
     end: int
     stores: bool
-    line: Line
+    line: Line  # of the instruction
 
     @property
     def cache_line(self) -> int:
@@ -253,9 +253,15 @@ def false_sharing(data: Iterable[UsedData], n_of_thread: Mapping[int, int]) -> F
 
     `n_of_thread`: the result of samples_of_work().
     """
-    by_line: dict[int, list[UsedData]] = defaultdict(list)
+    data = tuple(data)
+    counts: dict[int, Counter[int]] = defaultdict(Counter)
     for one in data:
         for cache_line in {used.cache_line for used in one.used}:
+            counts[cache_line][one.thread] += one.weight
+    frequent = {line for line, n in counts.items() if len(_frequent(n, n_of_thread)) > 1}
+    by_line: dict[int, list[UsedData]] = defaultdict(list)
+    for one in data:
+        for cache_line in {used.cache_line for used in one.used} & frequent:
             inside = tuple(used for used in one.used if used.cache_line == cache_line)
             by_line[cache_line].append(replace(one, used=inside))
     shared = [uses for uses in by_line.values() if _is_false(uses, n_of_thread)]
@@ -281,27 +287,21 @@ def false_sharing(data: Iterable[UsedData], n_of_thread: Mapping[int, int]) -> F
 def share_at_common_lines(data: Iterable[UsedData]) -> tuple[int, float]:
     """Returns the number of samples with a write, and the share of them at cache lines of several threads."""
     threads: dict[int, set[int]] = defaultdict(set)
-    weights: Counter[int] = Counter()
+    n_of_lines: Counter[frozenset[int]] = Counter()
     for one in data:
-        written = {used.cache_line for used in one.used if used.stores}
-        if written:
-            line = min(written)
+        lines = frozenset(used.cache_line for used in one.used if used.stores)
+        for line in lines:
             threads[line].add(one.thread)
-            weights[line] += one.weight
-    n_common = sum(n for line, n in weights.items() if len(threads[line]) > 1)
-    return weights.total(), share(n_common, weights.total())
+        if lines:
+            n_of_lines[lines] += one.weight
+    n_common = sum(n for lines, n in n_of_lines.items() if any(len(threads[line]) > 1 for line in lines))
+    return n_of_lines.total(), share(n_common, n_of_lines.total())
 
 
 def _is_false(uses: Sequence[UsedData], n_of_thread: Mapping[int, int]) -> bool:
     """True if several threads often use different bytes of one cache line, and one of them writes."""
     counts = _weights(uses)
-    threads = {
-        thread
-        for thread, n in counts.items()
-        if n >= max(_LEAST_OF_LINE, _LEAST_SHARE_OF_LINE * n_of_thread.get(thread, 0))
-    }
-    if len(threads) < 2:
-        return False
+    threads = _frequent(counts, n_of_thread)
     turns = [one.thread for one in sorted(uses, key=lambda one: one.time_ns) if one.thread in threads]
     if sum(a != b for a, b in pairwise(turns)) < _LEAST_SWITCHES:
         return False
@@ -313,6 +313,15 @@ def _is_false(uses: Sequence[UsedData], n_of_thread: Mapping[int, int]) -> bool:
     n_apart = _weights(apart)
     is_apart = n_apart.total() >= _MOSTLY_APART * counts.total() and len(threads & n_apart.keys()) >= 2
     return is_apart and any(used.stores for one in apart for used in one.used)
+
+
+def _frequent(counts: Mapping[int, int], n_of_thread: Mapping[int, int]) -> set[int]:
+    """Returns the threads with many of these samples of one cache line."""
+    return {
+        thread
+        for thread, n in counts.items()
+        if n >= max(_LEAST_OF_LINE, _LEAST_SHARE_OF_LINE * n_of_thread.get(thread, 0))
+    }
 
 
 def _weights(uses: Iterable[UsedData]) -> Counter[int]:

@@ -362,7 +362,8 @@ class _Spots:
             return "runtime"
         if behaviour == ATOMIC and spot.library == OWN:
             return "atomic_contention"
-        if (spot.file, spot.line) in self._shared_lines and growth.interval_ns[0] > 0:
+        is_shared = spot.library == OWN and (spot.file, spot.line) in self._shared_lines
+        if is_shared and growth.interval_ns[0] > 0:
             return "false_sharing"
         repeated = self._all_repeated or self._is_replicated(spot, growth, behaviour)
         if spot.is_shared and repeated and not self._is_beyond_bandwidth(growth):

@@ -286,7 +286,7 @@ def _shared_lines(content: ReportContent) -> frozenset[tuple[str, int]]:
     if content.samples is None:
         return frozenset()
     found = false_sharing(content.samples.used_data, samples_of_work(content.samples.samples))
-    return frozenset((line.file, line.line) for line in found.lines) if found else frozenset()
+    return frozenset((line.file, line.line) for line in found.lines if line.line) if found else frozenset()
 
 
 def _undivided_ns(content: ReportContent) -> int:

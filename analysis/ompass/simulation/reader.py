@@ -29,7 +29,7 @@ from ompass._core import (
     recorded_memory,
 )
 from ompass.elf import NotElfError, imported_symbols
-from ompass.errors import NothingToShowError
+from ompass.errors import DamagedRunError, NothingToShowError
 from ompass.model import Run
 from ompass.readers.run import check_whole_trace, core_errors, open_run, read_samples
 from ompass.sampled import LOCK, MEMORY
@@ -144,12 +144,17 @@ def _allocator_ns(run: Run, program: TaskProgram, resolver: Resolver) -> int:
     The C library's allocator takes no locks in a process of one thread, and threads of a larger team may wait
     for each other there.
     """
+    try:
+        threads = read_samples(run.path).threads
+    except DamagedRunError:
+        return 0
     samples = [
         (sample.weight, code)
-        for thread in read_samples(run.path).threads
+        for thread in threads
         if not thread.period
         for sample in thread.samples
-        if sample.state == "work" and sample.chain and (code := code_of(sample.chain[0]))
+        if sample.state == "work" and (sample.construct >= 0 or sample.region >= 0)
+        if sample.chain and (code := code_of(sample.chain[0]))
     ]
     inside = [weight for weight, code in samples if _is_in_allocator(resolver.locate_code(*code)[-1])]
     if sum(inside) < _LEAST_SAMPLES:

@@ -81,7 +81,8 @@ def without_sampled_loss(trial: Trial, findings: tuple[Finding, ...]) -> Iterato
     """Yields the program without the time of these findings, if samples have shown some."""
     for finding in findings:
         construct = finding.construct
-        if finding.kind not in _SAMPLED or construct is None:
+        is_spread = "common_share" in dict(finding.numbers)  # another change than a copy for each thread
+        if finding.kind not in _SAMPLED or construct is None or is_spread:
             continue
         work_ns = trial.program.work_of_constructs.get(construct, 0)
         speed = min(work_ns / max(1, work_ns - finding.cost_ns), _FASTEST)

@@ -21,6 +21,7 @@ from ompass.symbols.operands import MODULE, Operand
 
 _MOST_CODE: Final = 1 << 16  # bytes of the largest function to decode
 _AHEAD: Final = 8  # instructions
+_NEAR: Final = 64  # bytes
 _SHORT_LOOP: Final = 16  # instructions; a loop this short takes less time than one contended update
 _YIELDS: Final = re.compile(
     r"sched_yield|pthread_yield|thrd_yield|u?sleep|(clock_)?nanosleep|thrd_sleep|omp_taskyield|GOMP_taskyield"
@@ -188,17 +189,19 @@ class Instructions:
         return scope[before].address if before != at and scope[before].is_atomic else address
 
     def operands(self, address: int) -> tuple[Operand, ...]:
-        """Returns the memory operands of the instruction at `address`, and of the one before it.
+        """Returns the memory operands of the instruction at `address` and of the one that ran before it.
 
-        A sample often names the instruction after the slow one. After a call, that is the last instruction
-        of the called function before its return. Omits operands of that one if it changes their registers.
-        The next instructions belong to the answer if they write to the same data.
+        A sample often names the instruction after the slow one. After a call, the instruction before is the
+        last one of the called function. Omits operands whose registers that instruction changes. Adds later
+        writes near these operands.
         """
         found = self._place_of(address)
         if found is None:
             return ()
-        _, steps, place = found
-        before = steps[place - 1] if place else None
+        begin, steps, place = found
+        around = self._loop_around(begin, steps, place)
+        scope, at = (around[1].steps, place - around[0]) if around else (steps, place)
+        before = scope[_suspects(scope, at)[0]] if around or place else None
         if before is not None and before.callee:
             before = self._last_of(before.callee)
         operands = steps[place].operands
@@ -294,10 +297,10 @@ class Instructions:
             of_address |= base
             is_store = bool(operand.access & capstone.CS_AC_WRITE)
             is_load = bool(operand.access & capstone.CS_AC_READ)
-            if machine == "aarch64" and not operand.access:
+            if machine == "aarch64":
                 is_store, is_load = name.startswith("st"), name.startswith("ld")
-            if not operand.mem.segment and not name.startswith(("nop", "prefetch", "prfm")):
-                operands.append(_operand(insn, operand, is_store=is_store or is_atomic))
+            if not getattr(operand.mem, "segment", 0) and not name.startswith(("nop", "prefetch", "prfm")):
+                operands += _operand(insn, operand, is_store=is_store or is_atomic)
             if base and base <= {"rsp", "rbp", "sp", "x29"}:
                 slot = f"[{sorted(base)[0]}{operand.mem.disp:+}]"
                 read |= {slot} if is_load else set()
@@ -381,11 +384,10 @@ _CHANGED_BY_CALLS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def _writes_ahead(steps: Sequence[_Step], operands: Sequence[Operand]) -> Iterator[Operand]:
-    """Yields operands of the steps after the first one that write near one of these operands.
+    """Yields writes of the steps after the first one within 64 bytes of one of these operands.
 
     Ends at a jump or call. Omits operands whose registers change on the way.
     """
-    near = {(operand.base, operand.index, operand.scale) for operand in operands}
     written: set[str] = set()
     for last, step in pairwise(steps):
         if last.is_jump or last.called is not None or not last.goes_on:
@@ -394,18 +396,42 @@ def _writes_ahead(steps: Sequence[_Step], operands: Sequence[Operand]) -> Iterat
         yield from (
             o
             for o in step.operands
-            if o.stores and (o.base, o.index, o.scale) in near and written.isdisjoint((o.base, o.index))
+            if o.stores
+            and o not in operands
+            and written.isdisjoint((o.base, o.index))
+            and any(
+                (o.base, o.index, o.scale) == (p.base, p.index, p.scale)
+                and abs(o.distance - p.distance) < _NEAR
+                for p in operands
+            )
         )
 
 
-def _operand(insn: Any, operand: Any, *, is_store: bool) -> Operand:
+def _operand(insn: Any, operand: Any, *, is_store: bool) -> Iterator[Operand]:
+    """Yields the operand; nothing for an index that is extended from 32 bits."""
     memory = operand.mem
     base, index = (_place(insn.reg_name(r)) if r else "" for r in (memory.base, memory.index))
     distance = memory.disp
+    if hasattr(memory, "scale"):  # x86-64
+        scale, n_bytes = memory.scale, operand.size
+    elif operand.ext:
+        return
+    else:
+        base = "sp" if base == "rsp" else base
+        scale, n_bytes = 1 << operand.shift.value, _arm_bytes(insn)
     if base == "rip":
         base, distance = MODULE, distance + insn.address + insn.size
-    scale = getattr(memory, "scale", 1)
-    return Operand(base, index, scale, distance, operand.size, is_store, insn.address)
+    yield Operand(base, index, scale, distance, n_bytes, is_store, insn.address)
+
+
+def _arm_bytes(insn: Any) -> int:
+    """Returns the number of bytes that an instruction of AArch64 loads or stores."""
+    name = insn.mnemonic
+    if found := re.fullmatch(r"(?:ld|st)\w*?(sw|s?b|s?h)", name):
+        return {"b": 1, "h": 2, "w": 4}[found[1][-1]]
+    letter = insn.reg_name(insn.operands[0].reg)[:1] if insn.operands else "x"
+    n_bytes = {"w": 4, "s": 4, "x": 8, "d": 8, "q": 16, "b": 1, "h": 2}.get(letter, 8)
+    return 2 * n_bytes if name.startswith(("ldp", "stp", "ldnp", "stnp")) else n_bytes
 
 
 def _place(register: str) -> str:
@@ -462,9 +488,9 @@ def _suspects(steps: Sequence[_Step], place: int) -> list[int]:
 
 
 def _flow(steps: Sequence[_Step], keeps: Callable[[_Step], bool]) -> list[Dependences]:
-    """Returns the dependences before each step and after the last one. `keeps`: the step changes no value.
+    """Returns the dependences before each step and after the last one.
 
-    Follows the steps in order, as if none were skipped.
+    `keeps(step)` is True if the step only moves a value. Follows the steps in order, as if none were skipped.
     """
     now: Dependences = {}
     found: list[Dependences] = []
@@ -480,7 +506,7 @@ def _flow(steps: Sequence[_Step], keeps: Callable[[_Step], bool]) -> list[Depend
 
 
 def _constants(steps: Sequence[_Step]) -> frozenset[str]:
-    """Returns the registers that the last of these steps to write them set to a constant."""
+    """Returns the registers that hold a constant after these steps."""
     found: dict[str, bool] = {}
     for step in reversed(steps):
         is_constant = not step.reads and not step.loads and step.called is None

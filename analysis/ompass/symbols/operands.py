@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass
 from typing import Final
 
@@ -15,6 +15,9 @@ GENERAL: Final[Mapping[str, tuple[str, ...]]] = {
     "aarch64": (*(f"x{n}" for n in range(31)), "sp"),
 }
 """The general registers by machine, in the order of the values of a sample (ompt_tool/format/samples.h)."""
+NO_VALUE: Final = (1 << 64) - 1
+"""The value of an unknown register: kNoValue of samples.h."""
+_ADDRESSES: Final = (1 << 64) - 1
 MODULE: Final = "module"
 """The base of operands whose distance is an ELF virtual address in the module of the instruction."""
 
@@ -43,15 +46,16 @@ class Access:
     code: int  # ELF virtual address of the instruction
 
 
-def accesses(operands: Iterable[Operand], machine: str, values: Sequence[int | None]) -> Iterator[Access]:
-    """Yields the accesses of these operands; `values`: of the registers GENERAL[machine], None if unknown."""
-    known = dict(zip(GENERAL.get(machine, ()), values, strict=False))
+def accesses(operands: Iterable[Operand], machine: str, values: bytes) -> Iterator[Access]:
+    """Yields the accesses of these operands; `values`: of the registers GENERAL[machine], as in a sample."""
+    words = (value if value != NO_VALUE else None for value in memoryview(values).cast("Q"))
+    known = dict(zip(GENERAL.get(machine, ()), words, strict=False))
     for operand in operands:
         in_module = operand.base == MODULE
         base = 0 if in_module or not operand.base else known.get(operand.base)
         index = known.get(operand.index) if operand.index else 0
         if base is not None and index is not None:
-            address = base + operand.scale * index + operand.distance
+            address = (base + operand.scale * index + operand.distance) & _ADDRESSES
             yield Access(address, operand.n_bytes, operand.stores, in_module, operand.code)
 
 

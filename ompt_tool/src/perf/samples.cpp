@@ -402,7 +402,7 @@ void Samples::log_sample(const uint64_t *record, size_t n_words, uint64_t time, 
         *to++ = word_of(registers[kUnwound[i]], kUnwound[i] == kProgramCounter);
     for (unsigned i = 0; i < kRegisterCount; i++) {
         if (i == kProgramCounter) continue;
-        const bool is_value = has_registers && registers[i] < format::kFirstNoValue;
+        const bool is_value = has_registers && format::may_lead_to_data(registers[i], kRegisters);
         *to++ = is_value ? registers[i] : format::kNoValue;
     }
     if (kRegisterCount) {
