@@ -501,7 +501,7 @@ class Sample(Row):
     The position of a thread at one moment.
     A word stands for an address: (1 + module) << 48 | ELF virtual address in code, STACK_WORD << 48 | bytes above the stack pointer in the stack, and 0 elsewhere.
     """
-    def __init__(self, *, time_ns: int = 0, state: str = '', region: int = 0, construct: int = 0, kernel: int = 0, is_shared: bool = False, weight: int = 0, address: int = 0, cycles: int = 0, source: str = '', was_modified: bool = False, chain: tuple[int, ...] = (), registers: tuple[int, ...] = (), values: bytes, stack: dict[int, int]) -> None: ...
+    def __init__(self, *, time_ns: int = 0, state: str = '', region: int = 0, construct: int = 0, kernel: int = 0, is_shared: bool = False, weight: int = 0, address: int = 0, cycles: int = 0, source: str = '', was_modified: bool = False, stack_id: int = 0, chain: tuple[int, ...] = (), registers: tuple[int, ...] = (), values: bytes, stack: dict[int, int]) -> None: ...
     time_ns: Final[int]  # time since the start of the run
     state: Final[str]  # work, create, schedule, sync, idle, mpi, offload, or outside (of the accounted time)
     region: Final[int]  # construct of the region; -1: outside of regions
@@ -513,6 +513,7 @@ class Sample(Row):
     cycles: Final[int]  # latency of the load in cycles; 0: unknown, or not a load
     source: Final[str]  # origin of the datum: L1, under way (its line was being fetched), L2, L3, memory, other node, unknown
     was_modified: Final[bool]  # true if the cache of another core had modified the line
+    stack_id: Final[int]  # number of the call stack: samples of one thread with the same number have the same `chain`, `registers` and `stack`
     chain: Final[tuple[int, ...]]  # call chain by frame pointers, as words, the innermost first
     registers: Final[tuple[int, ...]]  # words, in the order of the machine's registers
     values: Final[bytes]  # values of the general registers, 8 bytes each, in the order of samples.h; empty in older runs
@@ -532,17 +533,19 @@ class SampledThread(Row):
     samples: Final[tuple[Sample, ...]]  # samples in order of time
 
 class Samples(Row):
-    """The samples of a run."""
-    def __init__(self, *, frequency_hz: int = 0, n_refused: int = 0, error: int = 0, wants_loads: bool = False, loads_error: int = 0, threads: tuple[SampledThread, ...] = ()) -> None: ...
+    """A summary of the samples of a run."""
+    def __init__(self, *, frequency_hz: int = 0, n_refused: int = 0, error: int = 0, n_threads: int = 0, n_lost: int = 0, n_dropped: int = 0, wants_loads: bool = False, loads_error: int = 0) -> None: ...
     frequency_hz: Final[int]  # requested samples per second; 0: none
     n_refused: Final[int]  # threads that the kernel refused to sample
     error: Final[int]  # errno of the last such refusal
+    n_threads: Final[int]  # threads with samples
+    n_lost: Final[int]  # samples lost because the kernel's ring was full
+    n_dropped: Final[int]  # samples that the tool could not write
     wants_loads: Final[bool]  # true if samples of loads were requested
     loads_error: Final[int]  # errno if the kernel refused to sample loads and the tool sampled time instead; 0: none
-    threads: Final[tuple[SampledThread, ...]]  # sampled threads
 
-def read_samples(directory: str) -> Samples:
-    """Returns all samples of a run. A run without samples has no sampled threads. Raises LogError if a file is damaged."""
+def read_samples(directory: str, deliver: Callable[[SampledThread], None] | None = None) -> Samples:
+    """Reads all samples of a run. Passes the samples of each thread to `deliver`, one thread after the other, so that memory need not hold all of them. A run without samples has no sampled threads. An exception in `deliver` ends the reading. Raises LogError if a file is damaged."""
 
 class TaskProgram:
     """The operations of every task of a recorded run: the input of simulations."""

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <span>
 #include <sys/stat.h>
 
 namespace ompass {
@@ -67,7 +68,7 @@ Problem read_extent(const std::string &path, Words words, uint64_t offset, Sampl
     return {};
 }
 
-Problem read_file(const std::string &path, uint32_t index, std::vector<SampledThread> &threads) {
+Problem read_file(const std::string &path, uint32_t index, std::optional<SampledThread> &found) {
     MappedFile file;
     if (Problem problem = file.open(path)) return problem;
     std::vector<uint64_t> words(file.bytes().size() / sizeof(uint64_t));
@@ -98,22 +99,19 @@ Problem read_file(const std::string &path, uint32_t index, std::vector<SampledTh
         if (Problem problem = read_extent(path, contents, begin, thread)) return problem;
         offset += available; // offset + extent.bytes may overflow
     }
-    threads.push_back(std::move(thread));
+    found = std::move(thread);
     return {};
 }
 
 } // namespace
 
-Problem read_samples(const RunFiles &run, std::vector<SampledThread> &threads) {
-    for (uint32_t index = 0; index < run.threads.size(); index++) {
-        char name[32];
-        snprintf(name, sizeof name, "/thread-%05u.samples", index);
-        const std::string path = run.directory + name;
-        struct stat status;
-        if (stat(path.c_str(), &status) != 0) continue;
-        if (Problem problem = read_file(path, index, threads)) return problem;
-    }
-    return {};
+Problem read_samples(const RunFiles &run, uint32_t index, std::optional<SampledThread> &thread) {
+    thread.reset();
+    char name[32];
+    snprintf(name, sizeof name, "/thread-%05u.samples", index);
+    const std::string path = run.directory + name;
+    struct stat status;
+    return stat(path.c_str(), &status) == 0 ? read_file(path, index, thread) : Problem();
 }
 
 } // namespace ompass

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,8 +27,8 @@ struct SampledThread {
     std::vector<Sample> samples; // in order of time
 };
 
-// Reads the samples of every thread that has any, in order of the threads' indices. Reads the unfinished files of a
-// killed program to their end.
-Problem read_samples(const RunFiles &run, std::vector<SampledThread> &threads);
+// Reads the samples of the thread with this index; `thread` is empty if it has no samples. Reads the unfinished file of
+// a killed program to its end.
+Problem read_samples(const RunFiles &run, uint32_t index, std::optional<SampledThread> &thread);
 
 } // namespace ompass

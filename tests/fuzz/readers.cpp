@@ -44,8 +44,8 @@ void read_tables(const RunFiles &run) {
     (void)read_event_columns(run, {.thread = 0, .start_ns = 1000, .end_ns = 1'000'000'000}, of_thread);
     std::vector<uint64_t> counts;
     (void)count_events(run, all_threads(run), 1'000'000'000, 10, counts);
-    std::vector<SampledThread> samples;
-    (void)read_samples(run, samples);
+    std::optional<SampledThread> samples;
+    for (const uint32_t thread : all_threads(run)) (void)read_samples(run, thread, samples);
 }
 
 void read_picture(const RunFiles &run) {

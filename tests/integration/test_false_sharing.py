@@ -10,7 +10,7 @@ import pytest
 
 from command import ompass
 from marked_programs import lines_of
-from ompass.readers.run import open_run, read_samples
+from ompass.readers.run import open_run
 from ompass.reports.content import collect
 from ompass.samples import content
 from ompass.samples.metrics import false_sharing, samples_of_work
@@ -18,6 +18,7 @@ from ompass.symbols.operands import GENERAL, accesses
 from ompass.symbols.resolver import Resolver
 from ompass.symbols.unwinder import code_of
 from recorded_run import check_sound
+from sampled_run import require_samples, sampled_threads
 from toolchains import CompileProgram, RunRecorded, Toolchain, toolchain_named
 
 SOURCE = "samples/neighbours.c"
@@ -32,8 +33,7 @@ def recorded(
         program, toolchain, str(distance), threads=2, environment={"OMPASS_SAMPLE": "1000"}
     ).run_dir
     check_sound(run)
-    if not sum(len(thread.samples) for thread in read_samples(run).threads):
-        pytest.skip("the kernel refuses samples")
+    require_samples(run)
     return run
 
 
@@ -45,7 +45,7 @@ def test_samples_have_the_addresses_of_each_threads_data(
     resolver = Resolver.of_run(open_run(run))
     used: dict[int, set[int]] = {}
     n_with_data = n = 0
-    for thread in read_samples(run).threads:
+    for thread in sampled_threads(run):
         for sample in thread.samples:
             assert len(sample.values) == 8 * len(GENERAL[thread.machine])
             code = code_of(sample.chain[0]) if sample.chain else None

@@ -21,12 +21,13 @@ from marked_programs import in_a_calm_moment, lines_of
 from needs import require_commands
 from ompass import _core
 from ompass.model import MPI_CLASSES
-from ompass.readers.run import open_run, read_samples
+from ompass.readers.run import open_run
 from ompass.reports.content import ReportContent, collect
 from ompass.reports.model import plain
 from ompass.reports.run import run_report
 from ompass.simulation.reader import TaskProgram, read_task_program, serial_parts
 from recorded_run import OUTSIDE, check_accounts_agree, check_sound
+from sampled_run import sampled_threads
 from toolchains import REPOSITORY, Recorded, RunRecorded, Toolchain, neutral_environment
 
 MS = 1_000_000
@@ -308,7 +309,7 @@ def test_times_in_the_initialization_of_mpi_come_from_the_clock(recorded: Any, m
     assert outside.mpi_ns - off_ns == pytest.approx(running_ns, rel=0.05)
     assert outside.mpi_blocked_ns > 4000 * 50_000 * 0.9
     weights = Counter[str]()
-    for sample in (sample for each in read_samples(done.run_dir).threads for sample in each.samples):
+    for sample in (sample for each in sampled_threads(done.run_dir) for sample in each.samples):
         weights[sample.state] += sample.weight
     assert weights["mpi"] <= 1
     assert weights["work"] == pytest.approx(30, abs=6)

@@ -14,9 +14,9 @@ import pytest
 
 from command import ompass
 from ompass.elf import read_functions
-from ompass.readers.run import read_samples
 from ompass.symbols.lookup import Lookup
 from recorded_run import check_sound
+from sampled_run import sampled_threads
 from toolchains import PROGRAMS, CompileProgram, Record, RunRecorded, Toolchain, toolchain_named
 
 HZ = 2000
@@ -168,9 +168,7 @@ def test_tasks_that_alternate_in_the_period_of_the_samples_have_their_shares(
     program = compile_program("samples/alternates.c", default_toolchain)
     environment = {"OMPASS_SAMPLE": "500"}
     recorded = run_recorded(program, default_toolchain, str(period_ns), "800", environment=environment)
-    samples = [
-        s for thread in read_samples(recorded.run_dir).threads for s in thread.samples if s.construct >= 0
-    ]
+    samples = [s for thread in sampled_threads(recorded.run_dir) for s in thread.samples if s.construct >= 0]
     first = min(sample.construct for sample in samples)
     n_first = sum(sample.weight for sample in samples if sample.construct == first)
     n_all = sum(sample.weight for sample in samples)
@@ -205,7 +203,7 @@ def test_the_tool_reports_once_that_it_cannot_sample_loads_and_samples_time(reco
     environment = {"OMPASS_SAMPLE": "loads:5000", "OMP_NUM_THREADS": "2"}
     recorded = record("samples/shares.c", "100", environment=environment)
     check_sound(recorded.run_dir)
-    if any(thread.period for thread in read_samples(recorded.run_dir).threads):
+    if any(thread.period for thread in sampled_threads(recorded.run_dir)):
         assert ompass("latency", str(recorded.run_dir)).returncode == 0
         return
     lines = [line for line in recorded.process.stderr.splitlines() if "samples of loads" in line]
@@ -234,7 +232,7 @@ def test_a_killed_program_keeps_its_samples(
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(3)
         process.kill()
-    assert sum(len(thread.samples) for thread in read_samples(run_dir).threads) > 100
+    assert sum(len(thread.samples) for thread in sampled_threads(run_dir)) > 100
 
 
 def test_a_long_serial_part_is_sampled_to_its_end(record: Record) -> None:

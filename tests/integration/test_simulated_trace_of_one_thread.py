@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from ompass import _core
-from ompass.readers.run import read_samples
 from ompass.simulation.machine import read_machine
 from ompass.simulation.reader import read_task_program
 from ompass.simulation.refusals import refusal
 from ompass.simulation.runs import notes_on, predict
 from recorded_run import check_accounts_agree, check_sound
+from sampled_run import require_samples
 from toolchains import CompileProgram, RunRecorded, Toolchain
 
 SOURCE = "simulation/phases.c"
@@ -137,8 +137,7 @@ def test_one_thread_does_not_show_how_threads_share_the_allocator(
     recorded = run_recorded(
         program, default_toolchain, mode="trace", threads=1, environment={"OMPASS_SAMPLE": "1000"}
     )
-    if not sum(len(thread.samples) for thread in read_samples(recorded.run_dir).threads):
-        pytest.skip("the kernel refuses samples")
+    require_samples(recorded.run_dir)
     tasks = read_task_program(recorded.run_dir)
     doubt = refusal(tasks, 2, predict(tasks, read_machine(), "libomp", 2))
     assert (doubt is not None and "the memory allocator" in doubt.reason) == (not flags)

@@ -17,7 +17,7 @@ import pytest
 from ext_programs import ext_library, ways_to_load
 from needs import require_toolchain
 from ompass import _core
-from ompass.readers.run import read_samples
+from ompass.readers.run import SampledThread, read_samples
 from recorded_run import check_accounts_agree, check_sound, facts_in
 from toolchains import Toolchain, compile_source, toolchain_named
 
@@ -198,11 +198,12 @@ def test_samples_fall_in_the_plugin_that_ran(
     environment = settings("preload", libompass, run_dir, OMPASS_SAMPLE="1000")
     run_host("spins", ROUNDS, loaded, default_toolchain, environment)
     profile = check_sound(run_dir)
-    samples = read_samples(run_dir)
+    threads: list[SampledThread] = []
+    samples = read_samples(run_dir, threads.append)
     if samples.n_refused:
         pytest.skip(f"the kernel refuses perf events: {os.strerror(samples.error)}")
     in_modules: Counter[str] = Counter()
-    for sample in next(thread for thread in samples.threads if thread.thread == 0).samples:
+    for sample in next(thread for thread in threads if thread.thread == 0).samples:
         module = (sample.chain[0] >> 48) - 1 if sample.chain else -1
         in_modules[profile.modules[module].path if module >= 0 else ""] += sample.weight
     for path in map(str, loaded):  # 200 ms in each round, at 1000 samples a second

@@ -216,10 +216,10 @@ protected:
         RunFiles run;
         run.directory = directory;
         run.threads.resize(1);
-        std::vector<SampledThread> threads;
-        const Problem problem = read_samples(run, threads);
+        std::optional<SampledThread> thread;
+        const Problem problem = read_samples(run, 0, thread);
         EXPECT_FALSE(problem) << problem.what;
-        return threads.empty() ? SampledThread() : threads[0];
+        return thread.value_or(SampledThread());
     }
 };
 

@@ -19,8 +19,8 @@ from made_traces import Schedule, Spawn, Wait, Work, write_trace
 from ompass.commands.main import application
 from ompass.errors import DamagedRunError, NothingToShowError
 from ompass.latency.metrics import SOURCES, SampledLoad, loads_by_owner
-from ompass.readers.run import read_samples
 from ompass.samples.metrics import Owner
+from sampled_run import sampled_threads
 from unit.test_samples import REGISTERS, code, record, sample_file
 
 LOADS, OPS = 3, 4  # kinds of event
@@ -66,7 +66,7 @@ def shown(*arguments: str) -> Result:
 
 
 def test_loads_are_read_as_they_were_written(sampled: Path) -> None:
-    (thread,) = read_samples(sampled).threads
+    (thread,) = sampled_threads(sampled)
     assert (thread.event, thread.period, thread.n_lost) == ("loads", 1000, 2)
     assert {sample.address for sample in thread.samples} == {0x7F0000001000}
     found = [(sample.cycles, sample.source, sample.was_modified) for sample in thread.samples[4:9]]
@@ -78,14 +78,14 @@ def test_loads_are_read_as_they_were_written(sampled: Path) -> None:
 
 
 def test_ops_are_loads_too(run_dir: Path) -> None:
-    (thread,) = read_samples(write_loads(run_dir, load(7, MEMORY), event=OPS)).threads
+    (thread,) = sampled_threads(write_loads(run_dir, load(7, MEMORY), event=OPS))
     assert (thread.event, thread.samples[0].cycles) == ("ops", 7)
 
 
 def test_a_load_without_its_words_is_reported_as_damage(run_dir: Path) -> None:
     write_loads(run_dir, record([], [0] * 8, {})[:-80])
     with pytest.raises(DamagedRunError):
-        read_samples(run_dir)
+        sampled_threads(run_dir)
 
 
 def test_constructs_have_quantiles_sources_and_a_distribution(sampled: Path) -> None:

@@ -21,7 +21,7 @@ from made_traces import Schedule, Spawn, Wait, Work, write_trace
 from ompass import _core
 from ompass.errors import DamagedRunError
 from ompass.model import STATES
-from ompass.readers.run import STACK_WORD, Sample, find_problems, open_run, read_samples
+from ompass.readers.run import STACK_WORD, Sample, find_problems, open_run
 from ompass.reports.model import Table, plain
 from ompass.sampled import IO, MEMORY, MPI, MUTEX, OWN, RUNTIME, TOOL
 from ompass.samples.content import SampleContent, with_callers
@@ -40,6 +40,7 @@ from ompass.samples.report import sample_fields, sample_parts
 from ompass.symbols.libraries import group_of, group_of_calls, may_create_tasks
 from ompass.symbols.operands import NO_VALUE
 from ompass.symbols.unwinder import FrameTable, Unwinder
+from sampled_run import sampled_threads
 
 OUTSIDE_STATES = 255
 N_REGISTERS, STACK_BYTES = 8, 1024
@@ -114,22 +115,34 @@ def test_records_are_read_as_they_were_written(run_dir: Path) -> None:
     first = record([code(0, 0x1000)], REGISTERS, {8: code(0, 0x2000), 1016: on_stack(24)}, kernel=3, weight=4)
     second = record([code(1, 0x30)], REGISTERS, {}, state="idle", construct=0, region=0, flags=1, time=1700)
     (run_dir / "thread-00001.samples").write_bytes(sample_file(first + second, index=1, n_lost=7))
-    (thread,) = read_samples(run_dir).threads
+    (thread,) = sampled_threads(run_dir)
     assert (thread.thread, thread.event, thread.frequency_hz, thread.n_lost) == (1, "task clock", 100, 7)
     assert (thread.machine, thread.stack_bytes) == ("x86_64", STACK_BYTES)
     assert thread.samples == (
         Sample(
             time_ns=500, state="work", region=1, construct=2, kernel=3, is_shared=False, weight=4,
             address=0, cycles=0, source="unknown", was_modified=False,
-            chain=(code(0, 0x1000),), registers=tuple(REGISTERS), values=b"",
+            stack_id=1, chain=(code(0, 0x1000),), registers=tuple(REGISTERS), values=b"",
             stack={8: code(0, 0x2000), 1016: on_stack(24)},
         ),
         Sample(
             time_ns=700, state="idle", region=-1, construct=-1, kernel=-1, is_shared=True, weight=1,
             address=0, cycles=0, source="unknown", was_modified=False,
-            chain=(code(1, 0x30),), registers=tuple(REGISTERS), values=b"", stack={},
+            stack_id=2, chain=(code(1, 0x30),), registers=tuple(REGISTERS), values=b"", stack={},
         ),
     )  # fmt: skip
+
+
+def test_samples_with_equal_stacks_have_the_same_stack_id(run_dir: Path) -> None:
+    stacks = [{8: code(0, 0x2000)}, {8: code(0, 0x2001)}, {8: code(0, 0x2000)}]
+    written = b"".join(
+        record([code(0, 0x1000)], REGISTERS, stack, time=500 + n) for n, stack in enumerate(stacks)
+    )
+    other_chain = record([code(0, 0x1001)], REGISTERS, stacks[0], time=600)
+    (run_dir / "thread-00001.samples").write_bytes(sample_file(written + other_chain, index=1))
+    (thread,) = sampled_threads(run_dir)
+    assert [sample.stack_id for sample in thread.samples] == [1, 2, 1, 3]
+    assert [sample.stack for sample in thread.samples] == [*stacks, stacks[0]]
 
 
 def test_values_of_registers_are_read(run_dir: Path) -> None:
@@ -137,7 +150,7 @@ def test_values_of_registers_are_read(run_dir: Path) -> None:
     values = (*range(0x1000, 0x1000 + 15), NO_VALUE)
     records = record([code(0, 0x1000)], REGISTERS, {8: code(0, 0x2000)}, values=values)
     (run_dir / "thread-00000.samples").write_bytes(sample_file(records, n_values=16))
-    (thread,) = read_samples(run_dir).threads
+    (thread,) = sampled_threads(run_dir)
     (sample,) = thread.samples
     assert (sample.values, sample.stack) == (struct.pack("<16Q", *values), {8: code(0, 0x2000)})
 
@@ -145,7 +158,7 @@ def test_values_of_registers_are_read(run_dir: Path) -> None:
 def test_samples_before_version_4_have_no_values(run_dir: Path) -> None:
     records = record([code(0, 0x1000)], REGISTERS, {})
     (run_dir / "thread-00000.samples").write_bytes(sample_file(records, version=3, n_values=16))
-    (thread,) = read_samples(run_dir).threads
+    (thread,) = sampled_threads(run_dir)
     assert thread.samples[0].values == b""
 
 
@@ -154,19 +167,19 @@ def test_samples_outside_of_states_had_the_number_of_mpi_before_version_3(run_di
     for index, version in enumerate((2, 3)):
         path = run_dir / f"thread-{index:05}.samples"
         path.write_bytes(sample_file(records, index=index, version=version))
-    older, newer = read_samples(run_dir).threads
+    older, newer = sampled_threads(run_dir)
     assert [sample.state for sample in (*older.samples, *newer.samples)] == ["outside", "mpi"]
 
 
 def test_files_of_version_1_are_read(run_dir: Path) -> None:
     good = record([code(0, 0x1000)], REGISTERS, {})
     (run_dir / "thread-00000.samples").write_bytes(sample_file(good, version=1))
-    (thread,) = read_samples(run_dir).threads
+    (thread,) = sampled_threads(run_dir)
     assert (thread.period, [sample.chain for sample in thread.samples]) == (0, [(code(0, 0x1000),)])
 
 
 def test_a_run_without_samples_has_none(run_dir: Path) -> None:
-    assert read_samples(run_dir).threads == ()
+    assert sampled_threads(run_dir) == ()
 
 
 def test_a_truncated_file_is_read_up_to_its_end(run_dir: Path) -> None:
@@ -174,7 +187,7 @@ def test_a_truncated_file_is_read_up_to_its_end(run_dir: Path) -> None:
     path = run_dir / "thread-00000.samples"
     for n_bytes, n_samples in ((0, 0), (100, 0), (4096, 0), (4096 + 64, 0), (len(whole) - 512, 1)):
         path.write_bytes(whole[:n_bytes])
-        assert sum(len(thread.samples) for thread in read_samples(run_dir).threads) == n_samples
+        assert sum(len(thread.samples) for thread in sampled_threads(run_dir)) == n_samples
 
 
 def test_an_extent_whose_end_overflows_is_read_up_to_the_end_of_the_file(run_dir: Path) -> None:
@@ -184,7 +197,7 @@ def test_an_extent_whose_end_overflows_is_read_up_to_the_end_of_the_file(run_dir
     content[second:] = content[4096:second]
     content[second + 8 : second + 16] = (2**64 + 4096 - second).to_bytes(8, "little")
     (run_dir / "thread-00000.samples").write_bytes(content)
-    (thread,) = read_samples(run_dir).threads
+    (thread,) = sampled_threads(run_dir)
     assert len(thread.samples) == 2
 
 
@@ -210,7 +223,7 @@ def test_damage_is_reported_with_its_offset(run_dir: Path, damage: object, says:
     (run_dir / "thread-00000.samples").write_bytes(damage(good))
     expected = rf"thread-00000\.samples.*{says}.*at byte \d+"
     with pytest.raises(DamagedRunError, match=expected):
-        read_samples(run_dir)
+        sampled_threads(run_dir)
     assert any(re.search(expected, problem) for problem in find_problems(run_dir))
 
 

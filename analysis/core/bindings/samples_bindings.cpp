@@ -2,6 +2,9 @@
 // Samples for Python.
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <optional>
+#include <tuple>
 
 #include "bindings.h"
 #include "format/sample_files.h"
@@ -39,13 +42,17 @@ int64_t number_of(uint32_t construct) { return construct ? static_cast<int64_t>(
       nb::str(kSources[static_cast<size_t>(format::load_source(from.load.source))]))                                   \
     X(bool, was_modified, "true if the cache of another core had modified the line",                                   \
       format::was_modified(from.load.source))                                                                          \
-    X(Words, chain, "call chain by frame pointers, as words, the innermost first", words(from.chain))                  \
-    X(Words, registers, "words, in the order of the machine's registers", words(from.registers))                       \
+    X(uint32_t, stack_id,                                                                                              \
+      "number of the call stack: samples of one thread with the same number have the same `chain`, `registers` and "   \
+      "`stack`",                                                                                                       \
+      known.id)                                                                                                        \
+    X(Words, chain, "call chain by frame pointers, as words, the innermost first", known.chain)                        \
+    X(Words, registers, "words, in the order of the machine's registers", known.registers)                             \
     X(nb::bytes, values,                                                                                               \
       "values of the general registers, 8 bytes each, in the order of samples.h; empty in older "                      \
       "runs",                                                                                                          \
       nb::bytes(from.values.data(), from.values.size() * sizeof(uint64_t)))                                            \
-    X(Stack, stack, "words of the stack by distance from the stack pointer in bytes", stack(from.stack))
+    X(Stack, stack, "words of the stack by distance from the stack pointer in bytes", known.stack)
 
 #define OMPASS_PYTHON_SAMPLED_THREAD(X)                                                                                \
     X(uint32_t, thread, "number of the thread", from.header.index)                                                     \
@@ -65,10 +72,12 @@ int64_t number_of(uint32_t construct) { return construct ? static_cast<int64_t>(
     X(uint32_t, frequency_hz, "requested samples per second; 0: none", run.process->sample_hz)                         \
     X(uint32_t, n_refused, "threads that the kernel refused to sample", run.process->n_unsampled)                      \
     X(uint32_t, error, "errno of the last such refusal", run.process->sample_error)                                    \
+    X(uint32_t, n_threads, "threads with samples", totals.n_threads)                                                   \
+    X(uint64_t, n_lost, "samples lost because the kernel's ring was full", totals.n_lost)                              \
+    X(uint64_t, n_dropped, "samples that the tool could not write", totals.n_dropped)                                  \
     X(bool, wants_loads, "true if samples of loads were requested", run.process->wants_loads != 0)                     \
     X(uint32_t, loads_error, "errno if the kernel refused to sample loads and the tool sampled time instead; 0: none", \
-      run.process->loads_error)                                                                                        \
-    X(Rows<PythonSampledThread>, threads, "sampled threads", threads)
+      run.process->loads_error)
 
 OMPASS_STRUCT(PythonSample, Row, OMPASS_PYTHON_SAMPLE);
 OMPASS_STRUCT(PythonSampledThread, Row, OMPASS_PYTHON_SAMPLED_THREAD);
@@ -78,28 +87,65 @@ Words words(const std::vector<uint64_t> &values) {
     return to_tuple(values, [](uint64_t value) { return value; });
 }
 
-Stack stack(const std::vector<std::pair<uint32_t, uint64_t>> &kept) {
-    nb::dict by_place;
-    for (const auto &[place, word] : kept) by_place[nb::int_(place)] = nb::int_(word);
-    return by_place;
-}
+// The call stacks of one thread's samples. Most samples have the stack of an earlier one and share its Python objects.
+class CallStacks {
+public:
+    struct Known {
+        uint32_t id;
+        Words chain, registers;
+        Stack stack;
+    };
 
-PythonSample to_python(const Sample &from, const RunClock &clock) {
+    // Returns the stack of a sample, which must outlive this object.
+    const Known &of(const Sample &sample) {
+        const auto [place, is_new] = known_.try_emplace(&sample);
+        if (is_new) {
+            Known &known = place->second;
+            known = {static_cast<uint32_t>(known_.size()), words(sample.chain), words(sample.registers), {}};
+            for (const auto &[distance, word] : sample.stack) known.stack[nb::int_(distance)] = nb::int_(word);
+        }
+        return place->second;
+    }
+
+private:
+    struct Before {
+        bool operator()(const Sample *a, const Sample *b) const {
+            return std::tie(a->chain, a->registers, a->stack) < std::tie(b->chain, b->registers, b->stack);
+        }
+    };
+    std::map<const Sample *, Known, Before> known_;
+};
+
+PythonSample to_python(const Sample &from, const RunClock &clock, const CallStacks::Known &known) {
     const auto time_ns = static_cast<int64_t>(clock.since_start(from.head.time));
     return OMPASS_ROW(PythonSample, OMPASS_PYTHON_SAMPLE);
 }
 
 PythonSampledThread to_python(const SampledThread &from, const RunClock &clock) {
-    const auto samples = to_tuple(from.samples, [&](const Sample &sample) { return to_python(sample, clock); });
+    CallStacks stacks;
+    const auto samples =
+        to_tuple(from.samples, [&](const Sample &sample) { return to_python(sample, clock, stacks.of(sample)); });
     return OMPASS_ROW(PythonSampledThread, OMPASS_PYTHON_SAMPLED_THREAD);
 }
 
-PythonSamples read(const std::string &directory) {
+struct Totals {
+    uint32_t n_threads = 0;
+    uint64_t n_lost = 0, n_dropped = 0;
+};
+
+PythonSamples read(const std::string &directory, const nb::object &deliver) {
     const RunFiles run = open_or_throw(directory);
-    std::vector<SampledThread> found;
-    unlocked([&] { return read_samples(run, found); });
     const RunClock clock(*run.process);
-    const auto threads = to_tuple(found, [&](const SampledThread &thread) { return to_python(thread, clock); });
+    Totals totals;
+    for (uint32_t index = 0; index < run.threads.size(); index++) {
+        std::optional<SampledThread> thread;
+        unlocked([&] { return read_samples(run, index, thread); });
+        if (!thread) continue;
+        totals.n_threads++;
+        totals.n_lost += thread->header.n_lost;
+        totals.n_dropped += thread->header.n_dropped;
+        if (!deliver.is_none()) deliver(to_python(*thread, clock));
+    }
     return OMPASS_ROW(PythonSamples, OMPASS_PYTHON_SAMPLES);
 }
 
@@ -114,10 +160,13 @@ void bind_samples(nb::module_ &m) {
         "A word stands for an address: (1 + module) << 48 | ELF virtual address in code, STACK_WORD << 48 | bytes "
         "above the stack pointer in the stack, and 0 elsewhere.");
     bind_row<PythonSampledThread>(m, "SampledThread", "The samples of one thread.");
-    bind_row<PythonSamples>(m, "Samples", "The samples of a run.");
-    m.def("read_samples", &read, nb::arg("directory"),
-          "Returns all samples of a run. A run without samples has no sampled threads. Raises LogError if a file is "
-          "damaged.");
+    bind_row<PythonSamples>(m, "Samples", "A summary of the samples of a run.");
+    m.def("read_samples", &read, nb::arg("directory"), nb::arg("deliver") = nb::none(),
+          nb::sig("def read_samples(directory: str, "
+                  "deliver: collections.abc.Callable[[SampledThread], None] | None = None) -> Samples"),
+          "Reads all samples of a run. Passes the samples of each thread to `deliver`, one thread after the other, so "
+          "that memory need not hold all of them. A run without samples has no sampled threads. An exception in "
+          "`deliver` ends the reading. Raises LogError if a file is damaged.");
 }
 
 } // namespace ompass

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -162,7 +162,7 @@ def find_missing(path: Path) -> list[str]:
     """Returns a sentence for each loss that the tool noticed while recording; a loss is not damage."""
     check_directory(path)
     with core_errors(path):
-        n_dropped = sum(thread.n_dropped for thread in _core.read_samples(str(path)).threads)
+        n_dropped = _core.read_samples(str(path)).n_dropped
         samples = [f"{path}: {plural(n_dropped, 'sample')} could not be written."] if n_dropped else []
         profile = _core.read_profile(str(path))
     _check_written(path, profile)
@@ -262,14 +262,14 @@ def read_events(
         return _core.read_events(str(path), thread, start_ns, end_ns, limit)
 
 
-def read_samples(path: Path) -> Samples:
-    """Returns all samples, by thread; no threads for a run without samples.
+def read_samples(path: Path, deliver: Callable[[SampledThread], None]) -> Samples:
+    """Passes all samples to `deliver`, one thread after the other; returns their summary.
 
     Raises RunNotFoundError, DamagedRunError.
     """
     check_directory(path)
     with core_errors(path):
-        return _core.read_samples(str(path))
+        return _core.read_samples(str(path), deliver)
 
 
 def read_task_graph(

@@ -133,25 +133,35 @@ def collect_samples(
 
     Raises DamagedRunError.
     """
-    found = read_samples(run.path)
     locator = _Locator(groups, resolver)
-    of_loads = tuple(load for thread in found.threads if thread.period for load in locator.loads(thread))
-    of_time = [thread for thread in found.threads if not thread.period and len(found.threads) > 1]
-    most = max(_LEAST_USED_DATA, _MOST_USED_DATA // max(1, len(found.threads)))
-    used = tuple(one for thread in of_time for one in locator.used_data(thread, most))
+    most = max(_LEAST_USED_DATA, _MOST_USED_DATA // max(1, len(run.threads)))
+    located: list[LocatedSample] = []
+    loads: list[SampledLoad] = []
+    used: list[UsedData] = []
+    events: set[str] = set()
+
+    def take(thread: SampledThread) -> None:
+        events.add(thread.event)
+        located.extend(locator.located(thread))
+        if thread.period:
+            loads.extend(locator.loads(thread))
+        elif len(run.threads) > 1:
+            used.extend(locator.used_data(thread, most))
+
+    found = read_samples(run.path, take)
     return SampleContent(
         run,
-        with_callers([sample for thread in found.threads for sample in locator.located(thread)]),
+        with_callers(located),
         locations,
         found.frequency_hz,
-        tuple(sorted({thread.event for thread in found.threads})),
-        len(found.threads),
-        sum(thread.n_lost for thread in found.threads),
-        sum(thread.n_dropped for thread in found.threads),
+        tuple(sorted(events)),
+        found.n_threads,
+        found.n_lost,
+        found.n_dropped,
         found.n_refused,
         found.error,
-        of_loads,
-        used,
+        tuple(loads),
+        tuple(used),
         found.wants_loads,
         found.loads_error,
     )
@@ -210,14 +220,13 @@ class _Locator:
     def located(self, thread: SampledThread) -> Iterator[LocatedSample]:
         """Yields the samples of one thread; samples with the same calls and owner are merged."""
         unwinder = Unwinder(thread.machine, self._resolver.rules_at)
-        known: dict[tuple[object, ...], tuple[tuple[Line, ...], str, str]] = {}
+        known: dict[int, tuple[tuple[Line, ...], str, str]] = {}
         counts: dict[tuple[Owner, tuple[Line, ...], str, str], int] = {}
         for sample in thread.samples:
-            looks = (sample.chain, sample.registers, tuple(sample.stack.items()))
-            if looks not in known:
+            if sample.stack_id not in known:
                 frames = unwinder.frames(sample.chain, sample.registers, sample.stack)
-                known[looks] = self._calls(frames, thread.machine)
-            key = (self._owner(sample), *known[looks])
+                known[sample.stack_id] = self._calls(frames, thread.machine)
+            key = (self._owner(sample), *known[sample.stack_id])
             counts[key] = counts.get(key, 0) + sample.weight
         for (owner, calls, library, behaviour), weight in counts.items():
             yield LocatedSample(thread.thread, owner, calls, library, weight, behaviour)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,12 +32,12 @@ from ompass._core import (
 from ompass.elf import NotElfError, imported_symbols
 from ompass.errors import DamagedRunError, NothingToShowError
 from ompass.model import Run
-from ompass.readers.run import check_whole_trace, core_errors, open_run, read_samples
+from ompass.readers.run import SampledThread, check_whole_trace, core_errors, open_run, read_samples
 from ompass.sampled import LOCK, MEMORY
 from ompass.symbols.libraries import group_of, may_create_tasks
 from ompass.symbols.location import Location
 from ompass.symbols.resolver import Resolver
-from ompass.symbols.unwinder import code_of
+from ompass.symbols.unwinder import Code, code_of
 
 __all__ = [
     "AccessLog",
@@ -144,22 +145,22 @@ def _allocator_ns(run: Run, program: TaskProgram, resolver: Resolver) -> int:
     The C library's allocator takes no locks in a process of one thread, and threads of a larger team may wait
     for each other there.
     """
+    samples: Counter[Code] = Counter()
+
+    def take(thread: SampledThread) -> None:
+        if thread.period:
+            return
+        for sample in thread.samples:
+            is_parallel_work = sample.state == "work" and (sample.construct >= 0 or sample.region >= 0)
+            if is_parallel_work and sample.chain and (code := code_of(sample.chain[0])):
+                samples[code] += sample.weight
+
     try:
-        threads = read_samples(run.path).threads
+        read_samples(run.path, take)
     except DamagedRunError:
         return 0
-    samples = [
-        (sample.weight, code)
-        for thread in threads
-        if not thread.period
-        for sample in thread.samples
-        if sample.state == "work" and (sample.construct >= 0 or sample.region >= 0)
-        if sample.chain and (code := code_of(sample.chain[0]))
-    ]
-    inside = [weight for weight, code in samples if _is_in_allocator(resolver.locate_code(*code)[-1])]
-    if sum(inside) < _LEAST_SAMPLES:
-        return 0
-    return program.work_ns * sum(inside) // sum(weight for weight, _ in samples)
+    inside = sum(n for code, n in samples.items() if _is_in_allocator(resolver.locate_code(*code)[-1]))
+    return program.work_ns * inside // samples.total() if inside >= _LEAST_SAMPLES else 0
 
 
 def _is_in_allocator(place: Location) -> bool:
