@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -189,7 +190,18 @@ def test_the_line_with_most_uses_of_memory_causes_the_page_faults(
 ) -> None:
     found = the(with_faults(100_000, 80), "page_faults", samples=samples)
     assert (found.line.line if found.line else 0) == line
-    assert ("of the samples of memory use are at this line" in found.because) == (line > 0)
+    assert ("of the samples of memory use are at this line or in its calls" in found.because) == (line > 0)
+
+
+@pytest.mark.parametrize(("n_elsewhere", "line"), [(0, 20), (13, 20), (14, 0)])
+def test_if_no_line_has_most_page_faults_a_common_call_is_their_line(n_elsewhere: int, line: int) -> None:
+    call = place(20).line
+    samples = [replace(s, calls=(*s.calls, call)) for s in (touches(5, 5), touches(7, 4), touches(9, 4))]
+    samples += [touches(11, n_elsewhere // 2), touches(12, n_elsewhere - n_elsewhere // 2)]
+    found = the(
+        with_faults(100_000, 80), "page_faults", samples=[*samples, touches(13, 50, behaviour=COMPUTE)]
+    )
+    assert (found.line.line if found.line else 0) == line
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from made_findings import (
 )
 from made_runs import MS, construct, definition, loop, made_run, region, team, wait
 from ompass.model import Run
-from ompass.sampled import ATOMIC, MEMORY, MUTEX, OWN, RUNTIME, SLEEP, WAITING
+from ompass.sampled import ATOMIC, LOCK, MEMORY, MUTEX, OWN, RUNTIME, SLEEP, WAITING
 from ompass.samples.metrics import BlockingPlace, Line, LocatedSample
 
 DEPENDENCE = 62  # flags of a wait for dependences
@@ -147,6 +147,29 @@ def test_sleep_belongs_to_the_allocator_unless_something_else_explains_it(
         on_processors(team(0, [states] * 2), []),
         samples=sampled("", MEMORY, n),
         blocking_places={0: (place,)} if function else {},
+    )
+    assert {f.kind: f.cost_ns for f in found if f.severity == "problem"} == costs
+
+
+@pytest.mark.parametrize(
+    ("n", "kinds", "costs"),
+    [
+        (60, (LOCK,), {"mutex": (120 - 48 + 80) * MS}),
+        (60, (LOCK, SLEEP), {"mutex": (120 - 48) * MS, "blocked": 80 * MS}),
+        (60, (), {"mutex": (120 - 48) * MS, "blocked": 80 * MS}),
+        (10, (LOCK,), {"blocked": 80 * MS}),
+    ],
+)
+def test_sleep_belongs_to_the_mutex_if_the_program_blocks_only_at_locks(
+    n: int, kinds: tuple[str, ...], costs: dict[str, int]
+) -> None:
+    states = {"work_ns": 100 * MS, "blocked_ns": 40 * MS, "work_blocked_ns": 40 * MS}
+    found = findings(
+        on_processors(team(0, [states] * 2), []),
+        samples=sampled("", MUTEX, n),
+        blocking_places={
+            0: tuple(BlockingPlace(Line("f", "a.c", 8, "a", "a.c:8"), kind, kind) for kind in kinds)
+        },
     )
     assert {f.kind: f.cost_ns for f in found if f.severity == "problem"} == costs
 

@@ -162,11 +162,15 @@ def _work_of(region: RegionShare) -> dict[int, int]:
 
 
 def undivided(facts: Facts) -> Iterator[Evidence]:
-    """Yields regions without tasks in which one thread does nearly all the work."""
+    """Yields regions without tasks in which one thread does nearly all the work.
+
+    If the work is in a loop that the runtime divides, the loop has the finding.
+    """
+    in_loops_ns = sum(loop.imbalance_ns for loop in facts.loops if loop.kind not in UNSHARED_LOOPS)
     for region in _plain(facts):
         work = _work_of(region)
         most = max(work, key=lambda thread: (work[thread], -thread))
-        lost_ns = facts.of_program(_lost_ns(region))
+        lost_ns = facts.of_program(_lost_ns(region)) - in_loops_ns
         if not work[most] or work[most] < thresholds.UNDIVIDED_PART * sum(work.values()):
             continue
         if facts.breakdown.share(lost_ns) < thresholds.UNDIVIDED_SHARE:
@@ -531,7 +535,7 @@ def _faults(
     """Returns the evidence of page faults; `touching`: samples of the code in which they occurred."""
     use = use or SystemUse()
     line, part = main_use_of_memory(touching, thresholds.TOUCHING_SAMPLES)
-    most = f"; {percent(part)} of the samples of memory use are at this line" if line else ""
+    most = f"; {percent(part)} of the samples of memory use are at this line or in its calls" if line else ""
     return evidence(
         f"the kernel handled {plural(use.n_minor_faults, 'page fault')}, which are mostly the first touches "
         f"of pages after their allocation: about {duration(_faulting_ns(use))}, {share_of_it}{most}",

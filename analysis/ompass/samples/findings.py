@@ -13,7 +13,7 @@ from typing import Final
 from ompass.metrics import thresholds
 from ompass.metrics.facts import Evidence, Facts, evidence
 from ompass.model import share
-from ompass.sampled import ATOMIC, MEMORY, MUTEX, OWN, RUNTIME, WAITING
+from ompass.sampled import ATOMIC, LOCK, MEMORY, MUTEX, OWN, RUNTIME, WAITING
 from ompass.samples.metrics import WORKING, Line, LocatedSample, samples_of_work, share_at_common_lines
 from ompass.samples.metrics import false_sharing as shared_falsely
 from ompass.units import count, duration, percent, plural
@@ -136,9 +136,19 @@ def mutexes(facts: Facts) -> Iterator[Evidence]:
     part = _part(facts, _takes_mutex)
     calls_ns = facts.system_calls_ns
     user_ns = part.share * max(facts.processor.work_running_ns - calls_ns, 0.0)
+    calls = _of_calls(facts, _takes_mutex)
+    where = f"taking and releasing locks of the C library, such as a mutex{calls}"
     lost_ns = user_ns + calls_ns * _share_of_calls(facts, _takes_mutex)
-    where = f"taking and releasing locks of the C library, such as a mutex{_of_calls(facts, _takes_mutex)}"
+    if any(_judged(facts, part, lost_ns, thresholds.MUTEX_SHARE, where)) and blocks_at_locks_only(facts):
+        lost_ns += facts.processor.work_blocked_ns
+        where = f"taking, releasing and waiting for locks of the C library, such as a mutex{calls}"
     yield from _judged(facts, part, lost_ns, thresholds.MUTEX_SHARE, where)
+
+
+def blocks_at_locks_only(facts: Facts) -> bool:
+    """True if the only calls of the program that may block are locks, and each thread has a processor."""
+    places = [place for of_construct in facts.blocking_places.values() for place in of_construct]
+    return bool(places) and not facts.crowded and all(place.kind == LOCK for place in places)
 
 
 def _of_calls(facts: Facts, condition: Callable[[LocatedSample], bool]) -> str:

@@ -177,21 +177,19 @@ def main_work(samples: Iterable[LocatedSample]) -> tuple[MainWork | None, int]:
 
 
 def main_use_of_memory(samples: Iterable[LocatedSample], least: int) -> tuple[Line | None, float]:
-    """Returns the line with the most uses of memory, and its part of them.
+    """Returns the line with most of the uses of memory, itself or in its calls, and its part of them.
 
-    Returns None instead of a line with less than half of the uses, or fewer than `least` samples.
+    Prefers the innermost such line. Returns None for a line with fewer than `least` samples, or with less
+    than half of the uses.
 
     The kernel takes no samples while it handles page faults, so the line with the most uses of memory
     represents them.
     """
-    lines: Counter[Line | None] = Counter()
-    for sample in samples:
-        if sample.behaviour in (FIXED, MEMORY_USE) or sample.library not in (OWN, RUNTIME):
-            lines[sample.own_line] += sample.weight
-    line, n = max(lines.items(), key=lambda item: item[1], default=(None, 0))
-    if n < least or 2 * n < lines.total():
-        return None, 0.0
-    return line, share(n, lines.total())
+    users = [s for s in samples if s.behaviour in (FIXED, MEMORY_USE) or s.library not in (OWN, RUNTIME)]
+    n_all = sum(sample.weight for sample in users)
+    line = shared_line(users, max(least, n_all / 2))
+    n = sum(sample.weight for sample in users if line in sample.own_calls)
+    return line, share(n, n_all)
 
 
 @dataclass(frozen=True, slots=True)

@@ -250,7 +250,9 @@ class Instructions:
                 code = code_between(self._path, begin, end)
             except NotElfError:
                 code = b""
-            self._functions[begin] = [self._step(i) for i in self._decoder.disasm(code, begin)]
+            decoded = list(self._decoder.disasm(code, begin))
+            on_stack = _stack_registers(decoded)
+            self._functions[begin] = [self._step(i, on_stack) for i in decoded]
         return self._functions[begin]
 
     def _loop_around(self, begin: int, steps: Sequence[_Step], place: int) -> tuple[int, _Loop] | None:
@@ -278,7 +280,8 @@ class Instructions:
             self._loops[key] = _Loop(inside, varying, at, _constants(steps[: best[0]]) - varying)
         return best[0], self._loops[key]
 
-    def _step(self, insn: Any) -> _Step:
+    def _step(self, insn: Any, on_stack: frozenset[str]) -> _Step:
+        """Returns the step of an instruction. Memory at registers of `on_stack` is a stack slot."""
         import capstone
 
         machine = self._machine
@@ -301,7 +304,7 @@ class Instructions:
                 is_store, is_load = name.startswith("st"), name.startswith("ld")
             if not getattr(operand.mem, "segment", 0) and not name.startswith(("nop", "prefetch", "prfm")):
                 operands += _operand(insn, operand, is_store=is_store or is_atomic)
-            if base and base <= {"rsp", "rbp", "sp", "x29"}:
+            if base and base <= on_stack:
                 slot = f"[{sorted(base)[0]}{operand.mem.disp:+}]"
                 read |= {slot} if is_load else set()
                 written |= {slot} if is_store else set()
@@ -422,6 +425,22 @@ def _operand(insn: Any, operand: Any, *, is_store: bool) -> Iterator[Operand]:
     if base == "rip":
         base, distance = MODULE, distance + insn.address + insn.size
     yield Operand(base, index, scale, distance, n_bytes, is_store, insn.address)
+
+
+def _stack_registers(insns: Sequence[Any]) -> frozenset[str]:
+    """Returns the stack pointer, and the frame pointer if the function sets one up.
+
+    Without a frame pointer, compilers use its register for any value.
+    """
+    import capstone
+
+    found = {"rsp", "sp"}
+    for insn in insns:
+        is_load = insn.mnemonic != "lea" and any(o.type == capstone.CS_OP_MEM for o in insn.operands)
+        if insn.mnemonic in ("mov", "lea", "add", "sub") and not is_load:
+            read, written = ({_place(insn.reg_name(r)) for r in group} for group in insn.regs_access())
+            found |= written & {"rbp", "x29"} if not read.isdisjoint({"rsp", "sp"}) else set()
+    return frozenset(found)
 
 
 def _arm_bytes(insn: Any) -> int:

@@ -91,6 +91,26 @@ LOOP void atomic_minimum(long *there, long value) {
         if (__atomic_compare_exchange_n(there, &old, value, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) break;
 }
 
+#if defined __x86_64__
+// Without a frame pointer, compilers use its register for any address.
+__asm__(".text\n"
+        ".type atomic_at_rbp, @function\n"
+        "atomic_at_rbp:\n"
+        "    .cfi_startproc\n"
+        "    pushq %rbp\n"
+        "    .cfi_adjust_cfa_offset 8\n"
+        "    movq 16(%rsp), %rbp\n"
+        "    movq (%rbp), %rax\n"
+        "1:  leaq (%rax, %rdi), %rsi\n"
+        "    lock cmpxchgq %rsi, (%rbp)\n"
+        "    jne 1b\n"
+        "    popq %rbp\n"
+        "    .cfi_adjust_cfa_offset -8\n"
+        "    ret\n"
+        "    .cfi_endproc\n"
+        ".size atomic_at_rbp, . - atomic_at_rbp\n");
+#endif
+
 LOOP void waits_for_lock(void) {
     while (__atomic_exchange_n(&locked, 1, __ATOMIC_ACQUIRE))
         while (locked) PAUSE;
