@@ -29,11 +29,13 @@ def recorded(
 ) -> Path:
     """Records the program for a third of a second. Skips the test if the kernel refuses samples."""
     program = compile_program(SOURCE, toolchain)
-    run = run_recorded(
-        program, toolchain, str(distance), threads=2, environment={"OMPASS_SAMPLE": "1000"}
-    ).run_dir
-    check_sound(run)
-    require_samples(run)
+    environment = {"OMPASS_SAMPLE": "1000"}
+    for _ in range(5):  # on a busy machine, a thread may get no processor
+        run = run_recorded(program, toolchain, str(distance), threads=2, environment=environment).run_dir
+        check_sound(run)
+        require_samples(run)
+        if min(len(thread.samples) for thread in sampled_threads(run)) > 50:
+            break
     return run
 
 

@@ -235,6 +235,26 @@ def test_a_killed_program_keeps_its_samples(
     assert sum(len(thread.samples) for thread in sampled_threads(run_dir)) > 100
 
 
+def test_threads_that_switch_very_often_are_sampled_in_windows(record: Record) -> None:
+    # A virtual machine skips most timers of so short turns.
+    recorded = record("samples/handovers.c", "8000", threads=2, environment={"OMPASS_SAMPLE": "1000"})
+    profile = check_sound(recorded.run_dir)
+    if not any(thread.by_clock_ns for thread in profile.threads):
+        pytest.skip("the kernel refuses records of switches")
+    assert all(thread.has_windows for thread in sampled_threads(recorded.run_dir) if thread.samples)
+    samples = report_of(recorded.run_dir)["samples"]
+    assert samples["unsampled"] == []
+    promised = shares_by_line(SOURCES / "handovers.c")
+    in_tasks = {
+        line["line"]: line["samples"]
+        for line in samples["lines"]
+        if line["owner"] == "task" and ("handovers.c", line["line"]) in promised
+    }
+    assert sum(in_tasks.values()) >= 40
+    for (_, line), part in promised.items():
+        assert in_tasks.get(line, 0) / sum(in_tasks.values()) == pytest.approx(part, abs=0.25)
+
+
 def test_a_long_serial_part_is_sampled_to_its_end(record: Record) -> None:
     # Runs for 2 to 4 s. The ring of the first thread has room for a tenth of its samples.
     n_lost: list[int] = []

@@ -467,6 +467,12 @@ def test_time_without_samples_is_reported() -> None:
     assert "1 thread switched so often that only clocks" in text_of(watched_by_clock(90, samples=()))
 
 
+def test_samples_in_windows_represent_the_time_of_frequent_switches() -> None:
+    content = watched_by_clock(0, 60, 20, 0, in_windows=frozenset({1}))
+    assert [thread.thread for thread in content.unsampled] == [2]
+    assert content.unsampled_share == 20 / 400
+
+
 def test_little_time_without_samples_is_not_reported() -> None:
     for content in (watched_by_clock(1, 0), watched_by_clock(0, 0), watched_by_clock(90, frequency_hz=0)):
         assert "no samples" not in text_of(content)

@@ -49,6 +49,7 @@ def parts_of(scope: Scope = Scope.REGIONS, **of_samples: Any) -> Any:
         "n_lost": 0,
         "n_dropped": 0,
         "unsampled": (),
+        "in_windows": frozenset(),
         "used_data": (),
     }
     usual["samples"] = [sample("task", 30), sample("task", 20, 1), sample("serial", 5), sample("wait", 9)]
@@ -76,7 +77,13 @@ def test_work_without_samples_is_kernel_time() -> None:
 
 @pytest.mark.parametrize(
     "samples",
-    [{"n_lost": 1}, {"n_dropped": 1}, {"unsampled": (1,)}, {"samples": [sample("task", 80)]}],
+    [
+        {"n_lost": 1},
+        {"n_dropped": 1},
+        {"unsampled": (1,)},
+        {"in_windows": frozenset({1})},
+        {"samples": [sample("task", 80)]},
+    ],
 )
 def test_kernel_time_needs_all_samples(samples: dict[str, Any]) -> None:
     assert parts_of(**samples).kernel_ns == 0

@@ -57,6 +57,7 @@ class SampleContent:
     used_data: tuple[UsedData, ...] = field(default=())  # at samples of work, if several threads have samples
     wants_loads: bool = False  # True if samples of loads were requested
     loads_error: int = 0  # reason why loads were not sampled, as errno
+    in_windows: frozenset[int] = frozenset()  # threads with samples also of the time of frequent switches
 
     @property
     def n_samples(self) -> int:
@@ -74,7 +75,7 @@ class SampleContent:
         """Threads without samples for a time, because only their clocks were read; longest time first."""
         if not self.frequency_hz or self.refusal():
             return ()
-        found = (thread for thread in self.run.threads if thread.by_clock_ns)
+        found = (t for t in self.run.threads if t.by_clock_ns and t.thread not in self.in_windows)
         return tuple(sorted(found, key=lambda thread: (-thread.by_clock_ns, thread.thread)))
 
     @property
@@ -82,7 +83,7 @@ class SampleContent:
         """Part of all threads' time that has no samples although they were requested."""
         if not self.n_threads and self.n_refused:
             return 1.0
-        return unsampled_share(self.run.threads) if self.unsampled else 0.0
+        return unsampled_share(self.unsampled, self.run.threads)
 
     def loads_refusal(self) -> str:
         """Returns the reason for missing samples of loads, as a sentence; empty if none are missing."""
@@ -114,9 +115,9 @@ class SampleContent:
         )
 
 
-def unsampled_share(threads: Sequence[ThreadRow]) -> float:
-    """Returns the part of the threads' time in which only their clocks were read."""
-    return share(sum(t.by_clock_ns for t in threads), sum(t.last_ns - t.first_ns for t in threads))
+def unsampled_share(unsampled: Sequence[ThreadRow], threads: Sequence[ThreadRow]) -> float:
+    """Returns the part of the threads' time in which only the clocks of `unsampled` were read."""
+    return share(sum(t.by_clock_ns for t in unsampled), sum(t.last_ns - t.first_ns for t in threads))
 
 
 def owner_label(kind: str, location: Location) -> str:
@@ -139,9 +140,11 @@ def collect_samples(
     loads: list[SampledLoad] = []
     used: list[UsedData] = []
     events: set[str] = set()
+    in_windows: set[int] = set()
 
     def take(thread: SampledThread) -> None:
         events.add(thread.event)
+        in_windows.update([thread.thread] if thread.has_windows else [])
         located.extend(locator.located(thread))
         if thread.period:
             loads.extend(locator.loads(thread))
@@ -164,6 +167,7 @@ def collect_samples(
         tuple(used),
         found.wants_loads,
         found.loads_error,
+        frozenset(in_windows),
     )
 
 

@@ -104,7 +104,7 @@ def sample_fields(content: SampleContent) -> dict[str, Any] | None:
         "threads_refused": content.n_refused,
         "refusal": content.refusal() or None,
         "unsampled": [
-            {"thread": t.thread, "unsampled_ns": t.by_clock_ns, "share": unsampled_share([t])}
+            {"thread": t.thread, "unsampled_ns": t.by_clock_ns, "share": unsampled_share([t], [t])}
             for t in content.unsampled
         ],
         "loads_refusal": content.loads_refusal() or None,
@@ -119,14 +119,15 @@ def sample_fields(content: SampleContent) -> dict[str, Any] | None:
 def _unsampled(content: SampleContent) -> Iterator[str]:
     """Yields a sentence on the time without samples, if it is noticeable."""
     threads = content.unsampled
-    part = unsampled_share(content.run.threads) if threads else 0.0
+    part = unsampled_share(threads, content.run.threads)
     if part < BY_CLOCK_NAMED:
         return
     most = threads[0]
     yield (
         f"{percent(part)} of the time of all threads has no samples: "
         f"{plural(len(threads), 'thread')} switched so often that only clocks were read, "
-        f"thread {most.thread} for {percent(unsampled_share([most]))} of its time. Shares exclude this time."
+        f"thread {most.thread} for {percent(unsampled_share([most], [most]))} of its time. "
+        "Shares exclude this time."
     )
 
 

@@ -260,7 +260,9 @@ def _parts(content: ReportContent, whole: Measured, scope: Scope) -> WorkParts:
         counts.setdefault(key, Counter())[sample.thread] += sample.weight
         n_samples += sample.weight
     hz = samples.frequency_hz if samples and n_samples else 0
-    complete = samples is not None and not (samples.n_lost or samples.n_dropped or samples.unsampled)
+    complete = samples is not None and not (
+        samples.n_lost or samples.n_dropped or samples.unsampled or samples.in_windows
+    )
     running_ns = work.running_ns if work else content.breakdown.states.work_ns
     # There are no samples of time in the kernel. A few other samples are missing too, so the kernel's own
     # count, which covers all states, limits the estimate.

@@ -21,12 +21,13 @@ static void advance_counters(ThreadState &thread, uint64_t *charged) {
 }
 
 // Adapts the thread's state after off_cpu has changed from the kernel's records of switches to the thread's clock, or
-// back. Suspends samples while switches are too frequent to record, because samples double the cost of a switch.
+// back. While switches are too frequent to record, takes samples in short windows only, because samples double the cost
+// of a switch.
 static void change_watch(ThreadState &thread) {
     thread.ring = thread.off_cpu.page();
     thread.header->clock_ticks = thread.off_cpu.clock_ticks(thread.header->mark);
     if (thread.off_cpu.by_clock())
-        thread.samples.suspend();
+        thread.samples.begin_windows(thread.header->mark);
     else if (const int error = thread.samples.resume())
         process_log::note_unsampled(error);
     thread.sample_ring = thread.samples.page();
@@ -52,7 +53,10 @@ void pass_off_cpu(ThreadState &thread, uint64_t begin) {
 format::OffCpuTicks take_off_cpu(ThreadState &thread, uint64_t end) {
     const format::OffCpuTicks off_cpu = thread.off_cpu.take_until(end, thread.tracing ? &thread.log : nullptr);
     thread.header->n_lost_switches = thread.off_cpu.n_lost();
-    if (thread.off_cpu.page() != thread.ring) change_watch(thread);
+    if (thread.off_cpu.page() != thread.ring)
+        change_watch(thread);
+    else if (thread.off_cpu.by_clock() && thread.samples.turn_window(thread.header->mark))
+        thread.sample_ring = thread.samples.page();
     return off_cpu;
 }
 

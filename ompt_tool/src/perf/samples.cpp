@@ -101,7 +101,7 @@ perf_event_attr task_clock_event(uint64_t period_ns) {
     return event;
 }
 
-constexpr uint64_t mean_period_ns(uint32_t frequency_hz) {
+constexpr uint64_t period_ns_of(uint32_t frequency_hz) {
     return frequency_hz ? std::max<uint64_t>(1'000'000'000 / frequency_hz, 1) : 1;
 }
 
@@ -122,6 +122,11 @@ perf_event_attr load_event(const LoadEvent &found, uint32_t frequency_hz) {
     return event;
 }
 
+// Windows of begin_windows(). The period is shorter in windows, so that there are as many samples as without windows.
+constexpr uint64_t kWindow = 8'000'000; // nanoseconds
+constexpr uint64_t kWindowIn = 12; // windows are at least this many times their length apart
+constexpr uint64_t kLeastPeriod = 400'000, kMostPeriod = kWindow / 4; // nanoseconds
+
 uint64_t word_at(const uint64_t *words, size_t n_words, size_t place) { return place < n_words ? words[place] : 0; }
 
 // The rings of begin_early(), until open() or a fork.
@@ -137,18 +142,24 @@ SampleEvent kind_of(const LoadEvent &found) { return found.precise_ip ? SampleEv
 
 } // namespace
 
-uint64_t Samples::random_period() {
+uint64_t Samples::mean_period_ns() const { return period_ns_of(head_.frequency_hz); }
+
+uint64_t Samples::random_period(uint64_t mean_ns) {
     random_ ^= random_ << 13, random_ ^= random_ >> 17, random_ ^= random_ << 5; // xorshift32
-    const uint64_t mean = mean_period_ns(head_.frequency_hz), spread = mean / kPeriodSpread;
-    return mean - spread + (2 * spread * random_ >> 32);
+    const uint64_t spread = mean_ns / kPeriodSpread;
+    return mean_ns - spread + (2 * spread * random_ >> 32);
 }
 
 // Returns how many samples of the mean period the next sample of ring_ represents. The sum of these numbers is exact.
 uint32_t Samples::represented_by_next() {
     if (!period_ns_) return 1;
-    const uint64_t mean = mean_period_ns(head_.frequency_hz);
+    const uint64_t mean = mean_period_ns();
     in_period_++;
     credit_ns_ += period_ns_;
+    if (n_extra_) {
+        n_extra_--;
+        credit_ns_ += extra_ns_;
+    }
     const auto n = static_cast<uint32_t>(credit_ns_ / mean);
     credit_ns_ %= mean;
     return n;
@@ -156,7 +167,7 @@ uint32_t Samples::represented_by_next() {
 
 bool Samples::vary_period() {
     if (!pthread_equal(owner_, pthread_self()) || held_.exchange(true, std::memory_order_acquire)) return false;
-    if (in_period_ < period_length_ || !period_ns_) {
+    if (in_period_ < period_length_ || !period_ns_ || turns_at_ != ~uint64_t{0}) {
         held_.store(false, std::memory_order_release);
         return false;
     }
@@ -164,7 +175,7 @@ bool Samples::vary_period() {
     const uint32_t first = std::max(kFirstSamples, head_.frequency_hz / kFirstPart);
     period_length_ = std::min(2 * period_length_, first << kMostDoublings);
     PerfRing other; // opened before the ring is closed, because the kernel or a sandbox may refuse it
-    const uint64_t period_ns = random_period();
+    const uint64_t period_ns = random_period(mean_period_ns());
     if (ring_.is_open() && other.open(task_clock_event(period_ns), ring_.pages(), ring_.pages()) == 0) {
         if (ring_.head() == ring_.tail()) {
             ring_.swap(other);
@@ -176,10 +187,10 @@ bool Samples::vary_period() {
     return true;
 }
 
-int Samples::open_rings(SampleEvent kind) {
+int Samples::open_rings(SampleEvent kind, uint64_t mean_ns) {
     const uint32_t hz = head_.frequency_hz;
     perf_event_attr event = has_loads(kind) ? load_event(sampling_->load_event.value_or(LoadEvent()), hz)
-                                            : task_clock_event(random_period());
+                                            : task_clock_event(random_period(mean_ns));
     const bool is_first = head_.index == 0;
     if (const int error = ring_.open(event, is_first ? kFirstPages : kPages, kLeastPages)) return error;
     head_.event = kind;
@@ -187,7 +198,7 @@ int Samples::open_rings(SampleEvent kind) {
     period_ns_ = has_loads(kind) ? 0 : event.sample_period;
     in_period_ = 0;
     period_length_ = std::max(kFirstSamples, hz / kFirstPart);
-    if (!has_loads(kind)) event.sample_period = mean_period_ns(hz);
+    if (!has_loads(kind)) event.sample_period = mean_period_ns();
     event.sample_period *= kRare;
     if (is_first) rare_.open(event, kRarePages, kLeastPages);
     return 0;
@@ -195,7 +206,7 @@ int Samples::open_rings(SampleEvent kind) {
 
 void Samples::begin_early() {
     if (early.is_late) return;
-    early.period_ns = mean_period_ns(Sampling::kUsualHz);
+    early.period_ns = period_ns_of(Sampling::kUsualHz);
     perf_event_attr event = task_clock_event(early.period_ns);
     if (early.ring.open(event, kFirstPages, kLeastPages)) return;
     event.sample_period *= kRare;
@@ -233,12 +244,12 @@ int Samples::open(const Sampling &sampling, const std::string &directory, uint32
     head_.frequency_hz = sampling.frequency_hz;
     owner_ = pthread_self();
     random_ = static_cast<uint32_t>(clock::raw() ^ tid) | 1;
-    credit_ns_ = random_ % mean_period_ns(head_.frequency_hz);
-    loads_error_ = !sampling.loads ? 0 : !sampling.load_event ? ENODEV : open_rings(kind_of(*sampling.load_event));
+    credit_ns_ = random_ % mean_period_ns();
+    loads_error_ = !sampling.loads ? 0 : !sampling.load_event ? ENODEV : open_rings(kind_of(*sampling.load_event), 0);
     if (loads_error_) head_.frequency_hz = Sampling::kUsualHz;
     first_time_ = clock::now();
     if ((!sampling.loads || loads_error_) && !(index == 0 && take_over_early(tid)))
-        if (const int error = open_rings(SampleEvent::kTaskClock)) return error;
+        if (const int error = open_rings(SampleEvent::kTaskClock, mean_period_ns())) return error;
     begin_log(directory, tid);
     return 0;
 }
@@ -433,18 +444,55 @@ void Samples::discard() {
     held_.store(false, std::memory_order_release);
 }
 
-void Samples::suspend() {
-    if (!is_begun_ || held_.exchange(true, std::memory_order_acquire)) return;
+void Samples::close_rings() {
     ring_.close();
     rare_.close();
+}
+
+void Samples::suspend() {
+    turns_at_ = ~uint64_t{0};
+    if (!is_begun_ || held_.exchange(true, std::memory_order_acquire)) return;
+    close_rings();
     held_.store(false, std::memory_order_release);
 }
 
 int Samples::resume() {
+    turns_at_ = ~uint64_t{0};
+    n_extra_ = 0;
     if (!is_begun_ || held_.exchange(true, std::memory_order_acquire)) return 0;
-    const int error = open_rings(head_.event);
+    close_rings(); // of a window
+    const int error = open_rings(head_.event, mean_period_ns());
     held_.store(false, std::memory_order_release);
     return error && !std::exchange(was_refused_, true) ? error : 0;
+}
+
+void Samples::begin_windows(uint64_t now) {
+    suspend();
+    if (!is_begun_ || was_refused_ || has_loads(head_.event)) return;
+    window_ended_ = now;
+    // The first window begins at a random time, so that windows are not in step with the program.
+    turns_at_ = now + clock::from_ns(random_period(kWindow * kWindowIn / 2));
+    head_.has_windows = 1;
+    if (log_.is_open()) log_.header().has_windows = 1;
+}
+
+bool Samples::turn(uint64_t now) {
+    if (held_.exchange(true, std::memory_order_acquire)) return false;
+    const uint64_t period = std::clamp(mean_period_ns() / kWindowIn, kLeastPeriod, kMostPeriod);
+    n_extra_ = 0;
+    if (ring_.is_open()) {
+        close_rings();
+        window_ended_ = now;
+        turns_at_ = now + clock::from_ns(random_period(kWindow * (kWindowIn - 1)));
+    } else if (open_rings(head_.event, period)) {
+        turns_at_ = ~uint64_t{0};
+    } else {
+        n_extra_ = kWindow / period;
+        extra_ns_ = clock::to_ns(now - window_ended_) / n_extra_;
+        turns_at_ = now + clock::from_ns(kWindow);
+    }
+    held_.store(false, std::memory_order_release);
+    return true;
 }
 
 void Samples::stop() {

@@ -63,6 +63,11 @@ public:
     // first refusal, it returns the error of PerfRing::open(), else 0. Owner only.
     void suspend();
     int resume();
+    // Ends the events, except in short windows. Samples in a window have a shorter period, and also represent the time
+    // since the last window. turn_window() begins or ends a window if it is time to do so. It returns true if page()
+    // may have changed. Owner only.
+    void begin_windows(uint64_t now);
+    bool turn_window(uint64_t now) { return now >= turns_at_ && turn(now); }
 
     void stop(); // ends the log. Any thread may call it while the owner takes no samples.
     void close(); // ends the log and frees all memory. Owner only.
@@ -70,9 +75,12 @@ public:
 private:
     static constexpr size_t kMostWords = 256; // more than any record of the kernel has
 
-    int open_rings(format::SampleEvent event);
+    int open_rings(format::SampleEvent event, uint64_t mean_ns); // `mean_ns`: mean period of samples of time
+    void close_rings();
+    bool turn(uint64_t now);
     bool take_over_early(uint32_t tid);
-    uint64_t random_period();
+    uint64_t mean_period_ns() const;
+    uint64_t random_period(uint64_t mean_ns);
     uint32_t represented_by_next();
     void begin_log(const std::string &directory, uint32_t tid);
     // Copies the next record of `ring` to record_, at most kMostWords. Returns its length there; 0: there is none.
@@ -103,6 +111,10 @@ private:
     uint32_t in_period_ = 0; // samples since ring_ has this period
     uint32_t period_length_ = 0; // samples after which the period changes
     uint64_t credit_ns_ = 0; // sampled time that no weight represents yet
+    uint64_t turns_at_ = ~uint64_t{0}; // time of the next turn(); ~0: no windows
+    uint64_t window_ended_ = 0;
+    uint64_t extra_ns_ = 0; // time outside of windows that each of the next n_extra_ samples represents
+    uint32_t n_extra_ = 0;
     uint32_t weight_ = 1;
     uint32_t n_skipped_ = 0;
     uint32_t n_kept_ = 0; // sum of the weights of logged samples, in units of weight_
