@@ -129,6 +129,19 @@ def test_the_line_of_allocations_is_where_memory_is_allocated(
     assert found.line is not None and found.line.line == line
 
 
+def test_the_line_of_a_mutex_is_where_it_is_locked() -> None:
+    taken, rest = sampled("", MUTEX, 40)
+    (own,) = taken.calls
+
+    def call(function: str, line: int, weight: int) -> LocatedSample:
+        inner = Line(function, "", 0, "libc.so.6", "libc.so.6", function, MUTEX)
+        return replace(taken, calls=(inner, replace(own, line=line)), weight=weight)
+
+    samples = (call("pthread_mutex_unlock", 9, 28), call("pthread_mutex_lock", 7, 12), rest)
+    found = the(working(), "mutex", samples=samples)
+    assert found.line is not None and found.line.line == 7
+
+
 @pytest.mark.parametrize(
     ("n", "blocked_ms", "function", "costs"),
     [

@@ -133,7 +133,7 @@ def mutexes(facts: Facts) -> Iterator[Evidence]:
     """Yields locks of the C library whose calls take much of the work."""
     if facts.n_threads < 2:
         return
-    part = _part(facts, _takes_mutex)
+    part = _part(facts, _takes_mutex, lambda sample: "unlock" not in sample.called)
     calls_ns = facts.system_calls_ns
     user_ns = part.share * max(facts.processor.work_running_ns - calls_ns, 0.0)
     calls = _of_calls(facts, _takes_mutex)
