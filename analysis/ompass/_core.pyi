@@ -521,7 +521,7 @@ class Sample(Row):
 
 class SampledThread(Row):
     """The samples of one thread."""
-    def __init__(self, *, thread: int = 0, event: str = '', frequency_hz: int = 0, machine: str = '', stack_bytes: int = 0, n_lost: int = 0, n_dropped: int = 0, period: int = 0, has_windows: bool = False, samples: tuple[Sample, ...] = ()) -> None: ...
+    def __init__(self, *, thread: int = 0, event: str = '', frequency_hz: int = 0, machine: str = '', stack_bytes: int = 0, n_lost: int = 0, n_dropped: int = 0, period: int = 0, window_ns: int = 0, samples: tuple[Sample, ...] = ()) -> None: ...
     thread: Final[int]  # number of the thread
     event: Final[str]  # event that triggers samples: task clock, cycles, loads or ops
     frequency_hz: Final[int]  # approximate samples per second of processor time
@@ -530,7 +530,7 @@ class SampledThread(Row):
     n_lost: Final[int]  # samples lost because the kernel's ring was full
     n_dropped: Final[int]  # samples that the tool could not write
     period: Final[int]  # loads or ops per sample; 0: another event
-    has_windows: Final[bool]  # true if samples in short windows represent the time in which switches were frequent
+    window_ns: Final[int]  # time with frequent switches that samples in short windows represent
     samples: Final[tuple[Sample, ...]]  # samples in order of time
 
 class Samples(Row):

@@ -53,7 +53,7 @@ struct SamplesHeader {
     uint64_t n_dropped; // samples lost because this file could not grow
     uint64_t period; // loads or operations per sample; 0: samples of time
     uint64_t n_values; // values of registers in a record; 0 in older versions
-    uint64_t has_windows; // 1: samples in short windows represent the time in which switches were frequent
+    uint64_t window_ns; // time with frequent switches that samples in short windows represent
 };
 static_assert(sizeof(SamplesHeader) <= kHeaderBytes);
 constexpr bool has_loads(SampleEvent event) { return event == SampleEvent::kLoads || event == SampleEvent::kOps; }

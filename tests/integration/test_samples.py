@@ -237,20 +237,26 @@ def test_a_killed_program_keeps_its_samples(
 
 def test_threads_that_switch_very_often_are_sampled_in_windows(record: Record) -> None:
     # A virtual machine skips most timers of so short turns.
-    recorded = record("samples/handovers.c", "8000", threads=2, environment={"OMPASS_SAMPLE": "1000"})
+    recorded = record("samples/handovers.c", "16000", threads=2, environment={"OMPASS_SAMPLE": "1000"})
     profile = check_sound(recorded.run_dir)
-    if not any(thread.by_clock_ns for thread in profile.threads):
+    if {thread.cpu_source for thread in profile.threads} != {"switches"}:
         pytest.skip("the kernel refuses records of switches")
-    assert all(thread.has_windows for thread in sampled_threads(recorded.run_dir) if thread.samples)
+    by_clock = {thread.thread: thread.by_clock_ns for thread in profile.threads}
+    if sum(by_clock.values()) < 200_000_000:
+        pytest.skip("the threads switch less than 5,000 times a second on this machine")
+    for thread in sampled_threads(recorded.run_dir):
+        # The first window begins after 24 ms, the next one after 88 ms.
+        assert by_clock[thread.thread] / 2 < thread.window_ns <= by_clock[thread.thread]
+        represented_ns = sum(sample.weight for sample in thread.samples) * 1_000_000
+        assert 0.05 * by_clock[thread.thread] < represented_ns < 0.75 * by_clock[thread.thread]
     samples = report_of(recorded.run_dir)["samples"]
-    assert samples["unsampled"] == []
+    assert all(thread["share"] < 0.5 for thread in samples["unsampled"])
     promised = shares_by_line(SOURCES / "handovers.c")
     in_tasks = {
         line["line"]: line["samples"]
         for line in samples["lines"]
         if line["owner"] == "task" and ("handovers.c", line["line"]) in promised
     }
-    assert sum(in_tasks.values()) >= 40
     for (_, line), part in promised.items():
         assert in_tasks.get(line, 0) / sum(in_tasks.values()) == pytest.approx(part, abs=0.25)
 

@@ -15,6 +15,7 @@
 #include "format/sample_files.h"
 #include "log/log_file.h"
 #include "perf/load_event.h"
+#include "perf/sample_weights.h"
 #include "perf/samples.h"
 #include "process/clock.h"
 
@@ -194,6 +195,34 @@ std::vector<uint64_t> load_words(uint64_t time, uint64_t address, uint64_t cycle
     words.push_back(cycles);
     words.push_back(source);
     return words;
+}
+
+TEST(SampleWeights, represent_the_time_of_all_periods) {
+    SampleWeights weights;
+    uint32_t sum = 0;
+    for (int i = 0; i < 1000; i++) sum += weights.next(i % 2 ? 9 : 11, 10);
+    EXPECT_EQ(sum, 1000u);
+}
+
+TEST(SampleWeights, represent_time_outside_of_windows_in_proportion_to_their_periods) {
+    SampleWeights weights;
+    weights.add_outside(100, 11);
+    EXPECT_EQ(weights.next(4, 1), 48u); // 4, and 11 times 4
+    EXPECT_EQ(weights.next(4, 1), 48u);
+    EXPECT_EQ(weights.next(4, 1), 16u); // the rest of the 100
+    EXPECT_EQ(weights.next(4, 1), 4u);
+}
+
+TEST(SampleWeights, carry_time_outside_of_windows_to_later_samples) {
+    SampleWeights weights;
+    weights.add_outside(100, 11);
+    EXPECT_EQ(weights.next(4, 1), 48u);
+    weights.add_outside(10, 11);
+    EXPECT_EQ(weights.next(4, 1), 48u);
+    EXPECT_EQ(weights.next(4, 1), 26u); // 100 and 10, less 88
+    weights.add_outside(50, 11);
+    weights.forget_outside();
+    EXPECT_EQ(weights.next(4, 1), 4u);
 }
 
 class Rings : public Made {

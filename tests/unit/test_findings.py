@@ -251,12 +251,21 @@ def test_one_thread_with_all_the_work_and_no_task_is_not_an_uneven_loop() -> Non
     assert "imbalance" not in problems(made_run(rows))
 
 
-@pytest.mark.parametrize(("kind", "found"), [(10, "loop_imbalance"), (3, "undivided")])
-def test_one_thread_with_all_the_work_of_a_divided_loop_is_an_uneven_loop(kind: int, found: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "loop_ms", "found"),
+    [
+        (10, 100, ["loop_imbalance"]),  # a static loop
+        (3, 100, ["undivided"]),  # a single
+        (10, 80, ["undivided"]),  # a loop elsewhere
+    ],
+)
+def test_one_thread_with_all_the_work_of_a_divided_loop_is_an_uneven_loop(
+    kind: int, loop_ms: int, found: list[str]
+) -> None:
     rows = team(0, [{"work_ns": 100 * MS}, {"work_ns": MS, "idle_ns": 99 * MS}])
-    loops = [loop(1, 0, time_ns=100 * MS), loop(1, 1, time_ns=MS, imbalance_ns=99 * MS)]
-    definitions = [definition(0, "parallel"), definition(1, "loop", flags=kind)]  # a static loop, a single
-    assert problems(made_run(rows, definitions=definitions, loops=loops)) == [found]
+    loops = [loop(1, 0, time_ns=loop_ms * MS), loop(1, 1, time_ns=MS, imbalance_ns=(loop_ms - 1) * MS)]
+    definitions = [definition(0, "parallel"), definition(1, "loop", flags=kind)]
+    assert problems(made_run(rows, definitions=definitions, loops=loops)) == found
 
 
 def test_uneven_work_that_no_thread_waited_for_is_not_imbalance() -> None:

@@ -193,15 +193,16 @@ def test_the_line_with_most_uses_of_memory_causes_the_page_faults(
     assert ("of the samples of memory use are at this line or in its calls" in found.because) == (line > 0)
 
 
-@pytest.mark.parametrize(("n_elsewhere", "line"), [(0, 20), (13, 20), (14, 0)])
-def test_if_no_line_has_most_page_faults_a_common_call_is_their_line(n_elsewhere: int, line: int) -> None:
-    call = place(20).line
-    samples = [replace(s, calls=(*s.calls, call)) for s in (touches(5, 5), touches(7, 4), touches(9, 4))]
+@pytest.mark.parametrize(("n_elsewhere", "between", "line"), [(0, 0, 20), (13, 0, 20), (14, 0, 0), (0, 1, 0)])
+def test_if_no_line_has_most_page_faults_their_line_is_the_call_of_the_function(
+    n_elsewhere: int, between: int, line: int
+) -> None:
+    callers = (place(30).line,) * between + (place(20).line,)
+    samples = [replace(s, calls=(*s.calls, *callers)) for s in (touches(5, 5), touches(7, 4), touches(9, 4))]
     samples += [touches(11, n_elsewhere // 2), touches(12, n_elsewhere - n_elsewhere // 2)]
-    found = the(
-        with_faults(100_000, 80), "page_faults", samples=[*samples, touches(13, 50, behaviour=COMPUTE)]
-    )
-    assert (found.line.line if found.line else 0) == line
+    samples.append(touches(13, 50, behaviour=COMPUTE))
+    found = the(with_faults(100_000, 80), "page_faults", samples=samples)
+    assert (found.line.line if found.line else 0) == (30 if between else line)
 
 
 @pytest.mark.parametrize(

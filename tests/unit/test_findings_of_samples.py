@@ -165,23 +165,29 @@ def test_sleep_belongs_to_the_allocator_unless_something_else_explains_it(
 
 
 @pytest.mark.parametrize(
-    ("n", "kinds", "costs"),
+    ("blocked_ms", "places", "costs"),
     [
-        (60, (LOCK,), {"mutex": (120 - 48 + 80) * MS}),
-        (60, (LOCK, SLEEP), {"mutex": (120 - 48) * MS, "blocked": 80 * MS}),
-        (60, (), {"mutex": (120 - 48) * MS, "blocked": 80 * MS}),
-        (10, (LOCK,), {"blocked": 80 * MS}),
+        (30, {0: [(LOCK, 7)]}, {"mutex": (140 - 42 + 60) * MS}),
+        (30, {0: [(LOCK, 7), (LOCK, 8)]}, {"mutex": (140 - 42 + 60) * MS}),
+        (30, {0: [(LOCK, 8)]}, {"mutex": (140 - 42) * MS, "blocked": 60 * MS}),  # at another line
+        (30, {0: [(SLEEP, 7)]}, {"mutex": (140 - 42) * MS, "blocked": 60 * MS}),
+        (30, {0: [(LOCK, 7)], 1: []}, {"mutex": (140 - 42) * MS, "blocked": 60 * MS}),
+        (30, {}, {"mutex": (140 - 42) * MS, "blocked": 60 * MS}),
+        (45, {0: [(LOCK, 7)]}, {"mutex": (140 - 63) * MS, "blocked": 90 * MS}),  # more than the calls take
     ],
 )
-def test_sleep_belongs_to_the_mutex_if_the_program_blocks_only_at_locks(
-    n: int, kinds: tuple[str, ...], costs: dict[str, int]
+def test_sleep_at_the_line_of_a_mutex_belongs_to_its_finding(
+    blocked_ms: int, places: dict[int, list[tuple[str, int]]], costs: dict[str, int]
 ) -> None:
-    states = {"work_ns": 100 * MS, "blocked_ns": 40 * MS, "work_blocked_ns": 40 * MS}
+    states = {"work_ns": 100 * MS, "blocked_ns": blocked_ms * MS, "work_blocked_ns": blocked_ms * MS}
     found = findings(
         on_processors(team(0, [states] * 2), []),
-        samples=sampled("", MUTEX, n),
+        samples=sampled("", MUTEX, 70),
         blocking_places={
-            0: tuple(BlockingPlace(Line("f", "a.c", 8, "a", "a.c:8"), kind, kind) for kind in kinds)
+            construct: tuple(
+                BlockingPlace(Line("f", "a.c", n, "a", f"a.c:{n}"), kind, kind) for kind, n in of
+            )
+            for construct, of in places.items()
         },
     )
     assert {f.kind: f.cost_ns for f in found if f.severity == "problem"} == costs

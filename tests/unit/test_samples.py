@@ -468,9 +468,9 @@ def test_time_without_samples_is_reported() -> None:
 
 
 def test_samples_in_windows_represent_the_time_of_frequent_switches() -> None:
-    content = watched_by_clock(0, 60, 20, 0, in_windows=frozenset({1}))
-    assert [thread.thread for thread in content.unsampled] == [2]
-    assert content.unsampled_share == 20 / 400
+    content = watched_by_clock(0, 60, 20, 0, window_ns={1: 50, 2: 30})
+    assert [(thread.thread, thread.by_clock_ns) for thread in content.unsampled] == [(1, 10)]
+    assert content.unsampled_share == 10 / 400
 
 
 def test_little_time_without_samples_is_not_reported() -> None:

@@ -49,7 +49,7 @@ def parts_of(scope: Scope = Scope.REGIONS, **of_samples: Any) -> Any:
         "n_lost": 0,
         "n_dropped": 0,
         "unsampled": (),
-        "in_windows": frozenset(),
+        "window_ns": {},
         "used_data": (),
     }
     usual["samples"] = [sample("task", 30), sample("task", 20, 1), sample("serial", 5), sample("wait", 9)]
@@ -81,7 +81,7 @@ def test_work_without_samples_is_kernel_time() -> None:
         {"n_lost": 1},
         {"n_dropped": 1},
         {"unsampled": (1,)},
-        {"in_windows": frozenset({1})},
+        {"window_ns": {1: 1}},
         {"samples": [sample("task", 80)]},
     ],
 )

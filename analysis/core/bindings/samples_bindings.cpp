@@ -66,8 +66,8 @@ int64_t number_of(uint32_t construct) { return construct ? static_cast<int64_t>(
     X(uint64_t, n_lost, "samples lost because the kernel's ring was full", from.header.n_lost)                         \
     X(uint64_t, n_dropped, "samples that the tool could not write", from.header.n_dropped)                             \
     X(uint64_t, period, "loads or ops per sample; 0: another event", from.header.period)                               \
-    X(bool, has_windows, "true if samples in short windows represent the time in which switches were frequent",        \
-      from.header.has_windows != 0)                                                                                    \
+    X(uint64_t, window_ns, "time with frequent switches that samples in short windows represent",                      \
+      from.header.window_ns)                                                                                           \
     X(Rows<PythonSample>, samples, "samples in order of time", samples)
 
 #define OMPASS_PYTHON_SAMPLES(X)                                                                                       \

@@ -208,7 +208,7 @@ def _presence(facts: Facts) -> Iterator[Finding]:
             "switches_too_thick",
             "Threads switch so often that their switches were not recorded",
             f"for {percent(by_clock_ns / recorded_ns)} of the time threads switched more than 5,000 times a "
-            "second; then only their clocks were read, and samples were taken in short windows",
+            "second; then only their clocks were read",
             "use no more threads than processors, or set OMP_WAIT_POLICY=passive",
             by_clock_share=by_clock_ns / recorded_ns,
         )

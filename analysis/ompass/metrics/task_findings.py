@@ -17,7 +17,7 @@ from ompass.metrics.facts import Evidence, Facts, evidence
 from ompass.metrics.processors import knows_switches, processor_time, running_shares
 from ompass.model import OUTSIDE, WAIT_KINDS, share
 from ompass.sampled import DISK, IO, LOCK, SLEEP, WAIT
-from ompass.samples.findings import blocks_at_locks_only, mutexes, sleeps_in_allocator
+from ompass.samples.findings import sleeps_at_mutex, sleeps_in_allocator
 from ompass.samples.metrics import BlockingPlace, samples_by_line
 from ompass.units import count, duration, percent, plural, size
 
@@ -443,9 +443,9 @@ def blocked(facts: Facts) -> Iterator[Evidence]:
     """
     breakdown = facts.breakdown
     blocked_ns = facts.processor.work_blocked_ns
-    if breakdown.share(blocked_ns) < thresholds.BLOCKED_SHARE or sleeps_in_allocator(facts):
+    if breakdown.share(blocked_ns) < thresholds.BLOCKED_SHARE:
         return
-    if blocks_at_locks_only(facts) and any(mutexes(facts)):  # includes this time
+    if sleeps_in_allocator(facts) or sleeps_at_mutex(facts):
         return
     lost_ns = min(blocked_ns, facts.unused_ns) if facts.crowded else blocked_ns
     if lost_ns < thresholds.BLOCKED_SHARE * facts.n_processors * breakdown.wall_ns:

@@ -164,14 +164,17 @@ def _work_of(region: RegionShare) -> dict[int, int]:
 def undivided(facts: Facts) -> Iterator[Evidence]:
     """Yields regions without tasks in which one thread does nearly all the work.
 
-    If the work is in a loop that the runtime divides, the loop has the finding.
+    If a loop with the finding loop_imbalance contains this work, the region has no finding of its own.
     """
-    in_loops_ns = sum(loop.imbalance_ns for loop in facts.loops if loop.kind not in UNSHARED_LOOPS)
+    uneven = {found.construct for found in loop_imbalance(facts) if not found.is_note}
+    uneven_ns = [loop.max_thread_ns for loop in facts.loops if loop.construct in uneven]
     for region in _plain(facts):
         work = _work_of(region)
         most = max(work, key=lambda thread: (work[thread], -thread))
-        lost_ns = facts.of_program(_lost_ns(region)) - in_loops_ns
+        lost_ns = facts.of_program(_lost_ns(region))
         if not work[most] or work[most] < thresholds.UNDIVIDED_PART * sum(work.values()):
+            continue
+        if any(abs(ns - work[most]) <= _SAME_WORK * work[most] for ns in uneven_ns):
             continue
         if facts.breakdown.share(lost_ns) < thresholds.UNDIVIDED_SHARE:
             continue
@@ -184,6 +187,9 @@ def undivided(facts: Facts) -> Iterator[Evidence]:
             busiest_thread=most,
             max_work_ns=work[most],
         )
+
+
+_SAME_WORK: Final = 0.1  # largest difference between the work of a region and of the loop that contains it
 
 
 def short_regions(facts: Facts) -> Iterator[Evidence]:

@@ -272,6 +272,11 @@ def read_samples(path: Path, deliver: Callable[[SampledThread], None]) -> Sample
         return _core.read_samples(str(path), deliver)
 
 
+def n_sampled(path: Path) -> int:
+    """Returns the number of threads with a file of samples."""
+    return sum(1 for _ in path.glob("thread-*.samples"))
+
+
 def read_task_graph(
     path: Path,
     *,

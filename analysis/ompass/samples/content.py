@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 
 from ompass.latency.metrics import SampledLoad
 from ompass.model import Definition, Run, ThreadRow, share
-from ompass.readers.run import Sample, SampledThread, read_samples
+from ompass.readers.run import Sample, SampledThread, n_sampled, read_samples
 from ompass.sampled import ATOMIC, OWN, RUNTIME, TOOL, WAITING
 from ompass.samples.metrics import (
     WORKING,
@@ -57,7 +57,7 @@ class SampleContent:
     used_data: tuple[UsedData, ...] = field(default=())  # at samples of work, if several threads have samples
     wants_loads: bool = False  # True if samples of loads were requested
     loads_error: int = 0  # reason why loads were not sampled, as errno
-    in_windows: frozenset[int] = frozenset()  # threads with samples also of the time of frequent switches
+    window_ns: Mapping[int, int] = field(default_factory=dict)  # SampledThread.window_ns, by thread
 
     @property
     def n_samples(self) -> int:
@@ -72,11 +72,18 @@ class SampleContent:
 
     @property
     def unsampled(self) -> tuple[ThreadRow, ...]:
-        """Threads without samples for a time, because only their clocks were read; longest time first."""
+        """Threads without samples for a time, because only their clocks were read; longest time first.
+
+        Their `by_clock_ns` excludes the time that samples in windows represent.
+        """
         if not self.frequency_hz or self.refusal():
             return ()
-        found = (t for t in self.run.threads if t.by_clock_ns and t.thread not in self.in_windows)
+        threads = (t.replace(by_clock_ns=t.by_clock_ns - self._window_ns_of(t)) for t in self.run.threads)
+        found = [thread for thread in threads if thread.by_clock_ns]
         return tuple(sorted(found, key=lambda thread: (-thread.by_clock_ns, thread.thread)))
+
+    def _window_ns_of(self, thread: ThreadRow) -> int:
+        return min(self.window_ns.get(thread.thread, 0), thread.by_clock_ns)
 
     @property
     def unsampled_share(self) -> float:
@@ -135,20 +142,20 @@ def collect_samples(
     Raises DamagedRunError.
     """
     locator = _Locator(groups, resolver)
-    most = max(_LEAST_USED_DATA, _MOST_USED_DATA // max(1, len(run.threads)))
     located: list[LocatedSample] = []
     loads: list[SampledLoad] = []
     used: list[UsedData] = []
     events: set[str] = set()
-    in_windows: set[int] = set()
+    window_ns: dict[int, int] = {}
+    most = max(_LEAST_USED_DATA, _MOST_USED_DATA // max(1, n_sampled(run.path)))
 
     def take(thread: SampledThread) -> None:
         events.add(thread.event)
-        in_windows.update([thread.thread] if thread.has_windows else [])
+        window_ns[thread.thread] = thread.window_ns
         located.extend(locator.located(thread))
         if thread.period:
             loads.extend(locator.loads(thread))
-        elif len(run.threads) > 1:
+        else:
             used.extend(locator.used_data(thread, most))
 
     found = read_samples(run.path, take)
@@ -164,10 +171,10 @@ def collect_samples(
         found.n_refused,
         found.error,
         tuple(loads),
-        tuple(used),
+        tuple(used) if found.n_threads > 1 else (),
         found.wants_loads,
         found.loads_error,
-        frozenset(in_windows),
+        window_ns,
     )
 
 

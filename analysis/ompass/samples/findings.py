@@ -133,22 +133,38 @@ def mutexes(facts: Facts) -> Iterator[Evidence]:
     """Yields locks of the C library whose calls take much of the work."""
     if facts.n_threads < 2:
         return
-    part = _part(facts, _takes_mutex, lambda sample: "unlock" not in sample.called)
-    calls_ns = facts.system_calls_ns
-    user_ns = part.share * max(facts.processor.work_running_ns - calls_ns, 0.0)
-    calls = _of_calls(facts, _takes_mutex)
-    where = f"taking and releasing locks of the C library, such as a mutex{calls}"
-    lost_ns = user_ns + calls_ns * _share_of_calls(facts, _takes_mutex)
-    if any(_judged(facts, part, lost_ns, thresholds.MUTEX_SHARE, where)) and blocks_at_locks_only(facts):
+    part, lost_ns = _at_mutexes(facts)
+    what = "taking and releasing"
+    if sleeps_at_mutex(facts):
         lost_ns += facts.processor.work_blocked_ns
-        where = f"taking, releasing and waiting for locks of the C library, such as a mutex{calls}"
+        what = "taking, releasing and waiting for"
+    where = f"{what} locks of the C library, such as a mutex{_of_calls(facts, _takes_mutex)}"
     yield from _judged(facts, part, lost_ns, thresholds.MUTEX_SHARE, where)
 
 
-def blocks_at_locks_only(facts: Facts) -> bool:
-    """True if the only calls of the program that may block are locks, and each thread has a processor."""
-    places = [place for of_construct in facts.blocking_places.values() for place in of_construct]
-    return bool(places) and not facts.crowded and all(place.kind == LOCK for place in places)
+def sleeps_at_mutex(facts: Facts) -> bool:
+    """True if the finding on mutexes explains why threads were blocked, for less time than the calls take.
+
+    The blocked constructs must take a lock at the line of that finding.
+    """
+    part, lost_ns = _at_mutexes(facts)
+    constructs = facts.blocking_places.values()
+    if facts.n_threads < 2 or facts.crowded or part.line is None or not constructs:
+        return False
+    line = part.line.file, part.line.line
+    is_there = all(
+        any(p.kind == LOCK and (p.line.file, p.line.line) == line for p in of) for of in constructs
+    )
+    is_found = any(_judged(facts, part, lost_ns, thresholds.MUTEX_SHARE, ""))
+    return is_there and is_found and facts.processor.work_blocked_ns <= lost_ns
+
+
+def _at_mutexes(facts: Facts) -> tuple[_Part, float]:
+    """Returns the part of the work in calls of locks, and its time."""
+    part = _part(facts, _takes_mutex, lambda sample: "unlock" not in sample.called)
+    calls_ns = facts.system_calls_ns
+    user_ns = part.share * max(facts.processor.work_running_ns - calls_ns, 0.0)
+    return part, user_ns + calls_ns * _share_of_calls(facts, _takes_mutex)
 
 
 def _of_calls(facts: Facts, condition: Callable[[LocatedSample], bool]) -> str:

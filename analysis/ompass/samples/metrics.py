@@ -177,18 +177,22 @@ def main_work(samples: Iterable[LocatedSample]) -> tuple[MainWork | None, int]:
 
 
 def main_use_of_memory(samples: Iterable[LocatedSample], least: int) -> tuple[Line | None, float]:
-    """Returns the line with most of the uses of memory, itself or in its calls, and its part of them.
+    """Returns the line with most of the uses of memory, itself or in a function that it calls, and its part.
 
-    Prefers the innermost such line. Returns None for a line with fewer than `least` samples, or with less
-    than half of the uses.
+    Prefers the innermost such line. Returns None instead of a line with fewer than `least` samples, or with
+    less than half of the uses.
 
     The kernel takes no samples while it handles page faults, so the line with the most uses of memory
     represents them.
     """
-    users = [s for s in samples if s.behaviour in (FIXED, MEMORY_USE) or s.library not in (OWN, RUNTIME)]
+    users = [
+        replace(sample, calls=sample.own_calls[:2])
+        for sample in samples
+        if sample.behaviour in (FIXED, MEMORY_USE) or sample.library not in (OWN, RUNTIME)
+    ]
     n_all = sum(sample.weight for sample in users)
     line = shared_line(users, max(least, n_all / 2))
-    n = sum(sample.weight for sample in users if line in sample.own_calls)
+    n = sum(sample.weight for sample in users if line in sample.calls)
     return line, share(n, n_all)
 
 

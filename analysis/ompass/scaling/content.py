@@ -261,7 +261,7 @@ def _parts(content: ReportContent, whole: Measured, scope: Scope) -> WorkParts:
         n_samples += sample.weight
     hz = samples.frequency_hz if samples and n_samples else 0
     complete = samples is not None and not (
-        samples.n_lost or samples.n_dropped or samples.unsampled or samples.in_windows
+        samples.n_lost or samples.n_dropped or samples.unsampled or any(samples.window_ns.values())
     )
     running_ns = work.running_ns if work else content.breakdown.states.work_ns
     # There are no samples of time in the kernel. A few other samples are missing too, so the kernel's own

@@ -436,8 +436,8 @@ def _stack_registers(insns: Sequence[Any]) -> frozenset[str]:
 
     found = {"rsp", "sp"}
     for insn in insns:
-        is_load = insn.mnemonic != "lea" and any(o.type == capstone.CS_OP_MEM for o in insn.operands)
-        if insn.mnemonic in ("mov", "lea", "add", "sub") and not is_load:
+        is_load = any(operand.type == capstone.CS_OP_MEM for operand in insn.operands)
+        if insn.mnemonic in ("mov", "add") and not is_load:
             read, written = ({_place(insn.reg_name(r)) for r in group} for group in insn.regs_access())
             found |= written & {"rbp", "x29"} if not read.isdisjoint({"rsp", "sp"}) else set()
     return frozenset(found)

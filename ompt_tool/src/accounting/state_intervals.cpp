@@ -55,7 +55,7 @@ format::OffCpuTicks take_off_cpu(ThreadState &thread, uint64_t end) {
     thread.header->n_lost_switches = thread.off_cpu.n_lost();
     if (thread.off_cpu.page() != thread.ring)
         change_watch(thread);
-    else if (thread.off_cpu.by_clock() && thread.samples.turn_window(thread.header->mark))
+    else if (thread.off_cpu.by_clock() && thread.samples.turn_window(end))
         thread.sample_ring = thread.samples.page();
     return off_cpu;
 }
@@ -74,10 +74,12 @@ void charge_off_cpu(ThreadState &thread, State state, uint64_t end) {
 }
 
 void update_off_cpu(ThreadState &thread, uint64_t now) {
-    if (thread.header->open_state == format::kOpenWork && !thread.current->creating)
+    if (thread.header->open_state == format::kOpenWork && !thread.current->creating) {
+        if (has_samples(thread)) take_samples(thread, State::kWork, now); // first: charge_off_cpu() may end a window
         charge_off_cpu(thread, State::kWork, now);
-    else if (thread.header->open_state == format::kOpenNone)
+    } else if (thread.header->open_state == format::kOpenNone) {
         pass_off_cpu(thread, now);
+    }
 }
 
 void take_clocks(ThreadState &thread, format::RegionSlot &region, uint64_t begin, uint64_t end, uint64_t now) {

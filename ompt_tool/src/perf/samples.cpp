@@ -122,10 +122,11 @@ perf_event_attr load_event(const LoadEvent &found, uint32_t frequency_hz) {
     return event;
 }
 
-// Windows of begin_windows(). The period is shorter in windows, so that there are as many samples as without windows.
-constexpr uint64_t kWindow = 8'000'000; // nanoseconds
-constexpr uint64_t kWindowIn = 12; // windows are at least this many times their length apart
-constexpr uint64_t kLeastPeriod = 400'000, kMostPeriod = kWindow / 4; // nanoseconds
+// Windows of begin_windows(): their length, the mean distance of their begins in lengths, and the limits of the period
+// in a window. Within these limits, there are as many samples as without windows. Below 200 Hz there are more, so that
+// a thread that hardly runs in a window has a sample, too.
+constexpr uint64_t kWindow = 8'000'000, kWindowDistance = 12; // nanoseconds, lengths
+constexpr uint64_t kLeastPeriod = 80'000, kMostPeriod = 400'000; // nanoseconds
 
 uint64_t word_at(const uint64_t *words, size_t n_words, size_t place) { return place < n_words ? words[place] : 0; }
 
@@ -150,24 +151,16 @@ uint64_t Samples::random_period(uint64_t mean_ns) {
     return mean_ns - spread + (2 * spread * random_ >> 32);
 }
 
-// Returns how many samples of the mean period the next sample of ring_ represents. The sum of these numbers is exact.
+// Returns the weight of the next sample of ring_.
 uint32_t Samples::represented_by_next() {
     if (!period_ns_) return 1;
-    const uint64_t mean = mean_period_ns();
     in_period_++;
-    credit_ns_ += period_ns_;
-    if (n_extra_) {
-        n_extra_--;
-        credit_ns_ += extra_ns_;
-    }
-    const auto n = static_cast<uint32_t>(credit_ns_ / mean);
-    credit_ns_ %= mean;
-    return n;
+    return weights_.next(period_ns_, mean_period_ns());
 }
 
 bool Samples::vary_period() {
     if (!pthread_equal(owner_, pthread_self()) || held_.exchange(true, std::memory_order_acquire)) return false;
-    if (in_period_ < period_length_ || !period_ns_ || turns_at_ != ~uint64_t{0}) {
+    if (in_period_ < period_length_ || !period_ns_ || turns_at_ != kNever) {
         held_.store(false, std::memory_order_release);
         return false;
     }
@@ -244,7 +237,7 @@ int Samples::open(const Sampling &sampling, const std::string &directory, uint32
     head_.frequency_hz = sampling.frequency_hz;
     owner_ = pthread_self();
     random_ = static_cast<uint32_t>(clock::raw() ^ tid) | 1;
-    credit_ns_ = random_ % mean_period_ns();
+    weights_.begin_at(random_ % mean_period_ns());
     loads_error_ = !sampling.loads ? 0 : !sampling.load_event ? ENODEV : open_rings(kind_of(*sampling.load_event), 0);
     if (loads_error_) head_.frequency_hz = Sampling::kUsualHz;
     first_time_ = clock::now();
@@ -449,49 +442,56 @@ void Samples::close_rings() {
     rare_.close();
 }
 
+bool Samples::hold() {
+    for (unsigned i = 0; i < 1000; i++) // other threads hold the lock for a moment, or for ever after stop()
+        if (!held_.exchange(true, std::memory_order_acquire)) return true;
+    return false;
+}
+
 void Samples::suspend() {
-    turns_at_ = ~uint64_t{0};
-    if (!is_begun_ || held_.exchange(true, std::memory_order_acquire)) return;
+    if (!is_begun_ || !hold()) return;
+    turns_at_ = kNever;
     close_rings();
-    held_.store(false, std::memory_order_release);
+    let_go();
 }
 
 int Samples::resume() {
-    turns_at_ = ~uint64_t{0};
-    n_extra_ = 0;
-    if (!is_begun_ || held_.exchange(true, std::memory_order_acquire)) return 0;
+    if (!is_begun_ || !hold()) return 0;
+    turns_at_ = kNever;
+    weights_.forget_outside();
     close_rings(); // of a window
     const int error = open_rings(head_.event, mean_period_ns());
-    held_.store(false, std::memory_order_release);
-    return error && !std::exchange(was_refused_, true) ? error : 0;
+    const bool is_first = error && !std::exchange(was_refused_, true);
+    let_go();
+    return is_first ? error : 0;
 }
 
 void Samples::begin_windows(uint64_t now) {
-    suspend();
-    if (!is_begun_ || was_refused_ || has_loads(head_.event)) return;
-    window_ended_ = now;
-    // The first window begins at a random time, so that windows are not in step with the program.
-    turns_at_ = now + clock::from_ns(random_period(kWindow * kWindowIn / 2));
-    head_.has_windows = 1;
-    if (log_.is_open()) log_.header().has_windows = 1;
+    if (!is_begun_ || !hold()) return;
+    close_rings();
+    turned_ = now;
+    processor_ns_ = clock::read_ns(CLOCK_THREAD_CPUTIME_ID);
+    // A random time, so that windows are not in step with the program.
+    turns_at_ = has_loads(head_.event) ? kNever : now + clock::from_ns(random_period(kWindow * kWindowDistance / 4));
+    let_go();
 }
 
 bool Samples::turn(uint64_t now) {
-    if (held_.exchange(true, std::memory_order_acquire)) return false;
-    const uint64_t period = std::clamp(mean_period_ns() / kWindowIn, kLeastPeriod, kMostPeriod);
-    n_extra_ = 0;
-    if (ring_.is_open()) {
-        close_rings();
-        window_ended_ = now;
-        turns_at_ = now + clock::from_ns(random_period(kWindow * (kWindowIn - 1)));
-    } else if (open_rings(head_.event, period)) {
-        turns_at_ = ~uint64_t{0};
-    } else {
-        n_extra_ = kWindow / period;
-        extra_ns_ = clock::to_ns(now - window_ended_) / n_extra_;
-        turns_at_ = now + clock::from_ns(kWindow);
+    if (!hold()) return false;
+    const uint64_t processor_ns = clock::read_ns(CLOCK_THREAD_CPUTIME_ID);
+    const bool is_window = ring_.is_open();
+    if (is_window ||
+        open_rings(head_.event, std::clamp(mean_period_ns() / kWindowDistance, kLeastPeriod, kMostPeriod)) == 0) {
+        if (!is_window) weights_.add_outside(processor_ns - processor_ns_, kWindowDistance - 1);
+        if (!log_.is_open()) log_.create(*directory_, head_);
+        if (log_.is_open()) log_.header().window_ns += clock::to_ns(now - turned_);
     }
-    held_.store(false, std::memory_order_release);
+    if (is_window) close_rings();
+    processor_ns_ = processor_ns;
+    turned_ = now;
+    const uint64_t until_next = is_window ? random_period(kWindow * (kWindowDistance - 1)) : kWindow;
+    turns_at_ = is_window || ring_.is_open() ? now + clock::from_ns(until_next) : kNever;
+    let_go();
     return true;
 }
 

@@ -13,6 +13,7 @@
 #include "log/sample_log.h"
 #include "perf/load_event.h"
 #include "perf/perf_ring.h"
+#include "perf/sample_weights.h"
 #include "process/clock.h"
 
 namespace ompass {
@@ -63,9 +64,9 @@ public:
     // first refusal, it returns the error of PerfRing::open(), else 0. Owner only.
     void suspend();
     int resume();
-    // Ends the events, except in short windows. Samples in a window have a shorter period, and also represent the time
-    // since the last window. turn_window() begins or ends a window if it is time to do so. It returns true if page()
-    // may have changed. Owner only.
+    // Ends the events, except in short windows. Samples in a window also represent the thread's processor time since the
+    // last window. turn_window() begins or ends a window if it is time to do so, and returns true if page() may have
+    // changed. Take all samples before a call. resume() and suspend() end the windows. Owner only.
     void begin_windows(uint64_t now);
     bool turn_window(uint64_t now) { return now >= turns_at_ && turn(now); }
 
@@ -75,9 +76,11 @@ public:
 private:
     static constexpr size_t kMostWords = 256; // more than any record of the kernel has
 
+    bool hold(); // takes the lock of the rings and the log; false if another thread keeps it
+    void let_go() { held_.store(false, std::memory_order_release); }
     int open_rings(format::SampleEvent event, uint64_t mean_ns); // `mean_ns`: mean period of samples of time
     void close_rings();
-    bool turn(uint64_t now);
+    bool turn(uint64_t now); // begins or ends a window
     bool take_over_early(uint32_t tid);
     uint64_t mean_period_ns() const;
     uint64_t random_period(uint64_t mean_ns);
@@ -110,11 +113,11 @@ private:
     uint64_t period_ns_ = 0; // period of ring_; 0: samples of loads, or a test's ring
     uint32_t in_period_ = 0; // samples since ring_ has this period
     uint32_t period_length_ = 0; // samples after which the period changes
-    uint64_t credit_ns_ = 0; // sampled time that no weight represents yet
-    uint64_t turns_at_ = ~uint64_t{0}; // time of the next turn(); ~0: no windows
-    uint64_t window_ended_ = 0;
-    uint64_t extra_ns_ = 0; // time outside of windows that each of the next n_extra_ samples represents
-    uint32_t n_extra_ = 0;
+    SampleWeights weights_;
+    static constexpr uint64_t kNever = ~uint64_t{0};
+    uint64_t turns_at_ = kNever; // time of the next turn(); kNever: no windows
+    uint64_t turned_ = 0; // time of the last turn()
+    uint64_t processor_ns_ = 0; // the thread's processor time at the end of the last window
     uint32_t weight_ = 1;
     uint32_t n_skipped_ = 0;
     uint32_t n_kept_ = 0; // sum of the weights of logged samples, in units of weight_
