@@ -205,6 +205,16 @@ def test_if_no_line_has_most_page_faults_their_line_is_the_call_of_the_function(
     assert (found.line.line if found.line else 0) == (30 if between else line)
 
 
+@pytest.mark.parametrize(("n_of_region", "construct"), [(2, 4), (3, 0)])
+def test_page_faults_belong_to_the_tasks_with_nearly_all_samples(n_of_region: int, construct: int) -> None:
+    tasks = LocatedSample(0, Owner("task", 4), (place(5).line,), OWN, 8, COMPUTE)
+    of_region = touches(7, n_of_region, behaviour=COMPUTE)
+    run = with_faults(100_000, 80)
+    found = the(run, "page_faults", samples=(tasks, of_region))
+    assert found.construct == construct
+    assert ("the region of these tasks" in found.because) == (construct == 4)
+
+
 @pytest.mark.parametrize(
     ("n_faults", "system_ms"),
     [

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from ompass.metrics import thresholds
@@ -497,20 +497,22 @@ def page_faults(facts: Facts) -> Iterator[Evidence]:
     regions = {r.construct: r.system_use for r in facts.breakdown.regions}
     whole_ns = facts.breakdown.thread_time_ns - facts.processor.preempted_ns
     if _are_costly(use := SystemUse.sum(regions.values()), whole_ns):
-        construct = max(regions, key=lambda number: (_faulting_ns(regions[number]), -number))
-        part = share(_faulting_ns(regions[construct]), _faulting_ns(use))
+        region = max(regions, key=lambda number: (_faulting_ns(regions[number]), -number))
+        part = share(_faulting_ns(regions[region]), _faulting_ns(use))
+        # Samples of tasks do not show the region.
+        touching = [
+            sample
+            for sample in facts.samples
+            if sample.owner.kind in _OF_TASKS or sample.owner == Owner("implicit", region)
+        ]
+        task = _main_task(touching)
         yield _faults(
             use,
             f"{percent(share(_faulting_ns(use), whole_ns))} of the thread-time; {percent(part)} of that was "
-            "in this region",
+            f"in {'this region' if task is None else 'the region of these tasks'}",
             _faulting_ns(use),
-            construct,
-            # Samples of tasks do not show the region.
-            touching=[
-                s
-                for s in facts.samples
-                if s.owner.kind in _OF_TASKS or s.owner == Owner("implicit", construct)
-            ],
+            region if task is None else task,
+            touching=touching,
         )
     serial = [row for row in facts.run.regions if row.construct == OUTSIDE]
     row = max(serial, key=lambda r: (_faulting_ns(SystemUse.of([r])), -r.thread), default=None)
@@ -554,6 +556,17 @@ def _faults(
     )
 
 
+def _main_task(samples: Sequence[LocatedSample]) -> int | None:
+    """Returns the construct of the tasks with nearly all of these samples; None if there is none."""
+    owners: Counter[Owner] = Counter()
+    for sample in samples:
+        owners[sample.owner] += sample.weight
+    owner, n = max(owners.items(), key=lambda item: item[1], default=(None, 0))
+    is_task = owner is not None and owner.kind == "task" and n >= thresholds.TOUCHING_SAMPLES
+    return owner.construct if owner and is_task and n >= _NEARLY_ALL_TOUCHING * owners.total() else None
+
+
+_NEARLY_ALL_TOUCHING: Final = 0.8
 _OF_TASKS: Final = ("task", "kernel")
 
 
