@@ -13,7 +13,14 @@ from ompass.metrics.facts import Evidence, Facts, evidence, faulting_ns, system_
 from ompass.metrics.processors import processor_time
 from ompass.metrics.waits import LoopTotals, WaitTotals
 from ompass.model import LOCKS, OUTSIDE, UNSHARED_LOOPS, Run, SystemUse, share
-from ompass.samples.metrics import Line, LocatedSample, Owner, main_use_of_memory, shared_line
+from ompass.samples.metrics import (
+    Line,
+    LocatedSample,
+    Owner,
+    main_use_of_memory,
+    owners_by_samples,
+    shared_line,
+)
 from ompass.units import count, duration, percent, plural
 
 
@@ -558,12 +565,12 @@ def _faults(
 
 def _main_task(samples: Sequence[LocatedSample]) -> int | None:
     """Returns the construct of the tasks with nearly all of these samples; None if there is none."""
-    owners: Counter[Owner] = Counter()
-    for sample in samples:
-        owners[sample.owner] += sample.weight
-    owner, n = max(owners.items(), key=lambda item: item[1], default=(None, 0))
-    is_task = owner is not None and owner.kind == "task" and n >= thresholds.TOUCHING_SAMPLES
-    return owner.construct if owner and is_task and n >= _NEARLY_ALL_TOUCHING * owners.total() else None
+    owners = owners_by_samples(samples)
+    if not owners:
+        return None
+    owner, n = owners[0]
+    least = max(thresholds.TOUCHING_SAMPLES, _NEARLY_ALL_TOUCHING * sum(n for _, n in owners))
+    return owner.construct if owner.kind == "task" and n >= least else None
 
 
 _NEARLY_ALL_TOUCHING: Final = 0.8

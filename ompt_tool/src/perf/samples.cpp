@@ -161,7 +161,7 @@ uint32_t Samples::represented_by_next() {
 bool Samples::vary_period() {
     if (!pthread_equal(owner_, pthread_self()) || held_.exchange(true, std::memory_order_acquire)) return false;
     if (in_period_ < period_length_ || !period_ns_ || turns_at_ != kNever) {
-        held_.store(false, std::memory_order_release);
+        let_go();
         return false;
     }
     in_period_ = 0;
@@ -176,7 +176,7 @@ bool Samples::vary_period() {
         }
         other.close();
     }
-    held_.store(false, std::memory_order_release);
+    let_go();
     return true;
 }
 
@@ -293,7 +293,7 @@ void Samples::take_until(uint64_t end, const Place &place) {
         pass(ring_);
     }
     log_rare_until(end, place);
-    held_.store(false, std::memory_order_release);
+    let_go();
 }
 
 // Logs the samples of rare_ from the time in which ring_ was full. Drops the others, because ring_ covers their time.
@@ -426,7 +426,7 @@ void Samples::log_sample(const uint64_t *record, size_t n_words, uint64_t time, 
 bool Samples::has_any() {
     if (held_.exchange(true, std::memory_order_acquire)) return false;
     const bool any = ring_.is_open() && ring_.head() != ring_.tail();
-    held_.store(false, std::memory_order_release);
+    let_go();
     return any;
 }
 
@@ -434,7 +434,7 @@ void Samples::discard() {
     if (held_.exchange(true, std::memory_order_acquire)) return;
     while (look(ring_)) pass(ring_);
     while (look(rare_)) pass(rare_);
-    held_.store(false, std::memory_order_release);
+    let_go();
 }
 
 void Samples::close_rings() {
@@ -443,7 +443,7 @@ void Samples::close_rings() {
 }
 
 bool Samples::hold() {
-    for (unsigned i = 0; i < 1000; i++) // other threads hold the lock for a moment, or for ever after stop()
+    for (unsigned i = 0; i < 1000; i++) // another thread holds the lock for a moment, and after stop() until the end
         if (!held_.exchange(true, std::memory_order_acquire)) return true;
     return false;
 }
