@@ -314,6 +314,14 @@ def test_a_damaged_names_file_is_reported_in_one_line() -> None:
     assert not any("something else" in line for line in lines)
 
 
+def test_damaged_samples_are_reported_in_one_line() -> None:
+    problem = "a.ompass cannot be read: a.ompass/thread-00001.samples: is damaged"
+    content = replace(content_of(fine_run()), problems=("something else", problem))
+    lines = printed(brief_report(content))
+    assert sum("thread-00001.samples" in line for line in lines) == 1
+    assert not any("something else" in line for line in lines)
+
+
 def test_the_verdict_only_suggests_a_change_without_a_finding() -> None:
     content = with_changes(replace(content_of(fine_run()), findings=()), CUT_OFF)
     assert verdict(content, causes(content)) == (

@@ -445,7 +445,11 @@ def _brief_sections(content: ReportContent, whole: Report) -> Iterator[Section]:
         if each in sections:
             parts = [_brief_table(part, more) for part in sections[each].parts if isinstance(part, Table)]
             yield replace(sections[each], parts=tuple(parts))
-    damaged = (f"Note: {problem}." for problem in content.problems if problem.startswith(NAMES_FILE))
+    damaged = (
+        f"Note: {problem}."
+        for problem in content.problems
+        if problem.startswith(NAMES_FILE) or ".samples: " in problem
+    )
     if notes := (*note_parts(content, _IMPORTANT), *damaged):
         yield Section("notes", "Notes", notes)
 
